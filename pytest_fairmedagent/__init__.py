@@ -1,0 +1,49 @@
+"""Metamorphic fairness tests of clinical language-model agents, read against their own noise.
+
+Nothing is imported until it is asked for: this package is loaded by every pytest session on a
+machine that has it installed, also by those that never use it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_fairmedagent.domain import Case as Case
+    from pytest_fairmedagent.domain import Outcome as Outcome
+    from pytest_fairmedagent.domain import Trajectory as Trajectory
+    from pytest_fairmedagent.errors import FairmedError as FairmedError
+    from pytest_fairmedagent.plugin.assertions import assert_invariant as assert_invariant
+    from pytest_fairmedagent.study import Study as Study
+    from pytest_fairmedagent.verdict import Verdict as Verdict
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "assert_invariant": "pytest_fairmedagent.plugin.assertions",
+    "Case": "pytest_fairmedagent.domain",
+    "FairmedError": "pytest_fairmedagent.errors",
+    "Outcome": "pytest_fairmedagent.domain",
+    "Study": "pytest_fairmedagent.study",
+    "Trajectory": "pytest_fairmedagent.domain",
+    "Verdict": "pytest_fairmedagent.verdict",
+}
+
+__all__ = [
+    "Case",
+    "FairmedError",
+    "Outcome",
+    "Study",
+    "Trajectory",
+    "Verdict",
+    "__version__",
+    "assert_invariant",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'pytest_fairmedagent' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOME[name]), name)

@@ -1,0 +1,11 @@
+"""The built-in audit: one function for each family that the plan file declares.
+
+The functions are made at collection (see `plugin/collect.py`), with this check as their body.
+"""
+
+from pytest_fairmedagent import assert_invariant
+
+
+def check(contrast, action):
+    """The action does not depend on the swapped descriptor."""
+    assert_invariant(contrast, action)

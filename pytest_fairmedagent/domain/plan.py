@@ -1,0 +1,115 @@
+"""The plan: what will be compared, how often, and by which rule. Fixed before the first trial."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True, order=True)
+class Contrast:
+    """One member of a family: a swap and an action, over all vignettes or on one of them.
+
+    `vignette` is None where the contrast pools over the family's vignettes.
+    """
+
+    family: str
+    swap: str
+    action: str
+    vignette: str | None = None
+
+
+@dataclass(frozen=True)
+class Family:
+    """Registered contrasts that share one error rate `alpha` (in 0..1).
+
+    `replicates` is the number of draws per arm and vignette. `margin` is the largest signed gap
+    (in 0..1) that would not matter; None where nothing may be called equivalent. A family that is
+    not `gating` is exploratory: its contrasts get q-values and never fail a run.
+    """
+
+    name: str
+    swaps: tuple[str, ...]
+    actions: tuple[str, ...]
+    vignettes: tuple[str, ...]
+    replicates: int
+    margin: float | None = None
+    alpha: float = 0.05
+    gating: bool = True
+    per_vignette: bool = False
+
+    @property
+    def members(self) -> Iterator[Contrast]:
+        for vignette in self.vignettes if self.per_vignette else (None,):
+            for swap in self.swaps:
+                for action in self.actions:
+                    yield Contrast(self.name, swap, action, vignette)
+
+    @property
+    def size(self) -> int:
+        """The number K of registered members, whatever of them is run."""
+        return (
+            len(self.swaps) * len(self.actions) * (len(self.vignettes) if self.per_vignette else 1)
+        )
+
+
+@dataclass(frozen=True)
+class Arm:
+    """All trials of one vignette under one condition."""
+
+    vignette: str
+    condition: str
+    replicates: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Families with the reference and the controls they are read against."""
+
+    families: tuple[Family, ...]
+    reference: str
+    identical: tuple[str, ...] = ()
+    shams: tuple[str, ...] = ()
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        return self.identical + self.shams
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(a for f in self.families for a in f.actions))
+
+    @cached_property
+    def digest(self) -> str:
+        """Hex SHA-256 of everything registered."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+    @cached_property
+    def design_digest(self) -> str:
+        """The same without replicates: two plans that differ in nothing else are looks at one."""
+        content = asdict(self)
+        for family in content["families"]:
+            del family["replicates"]
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    def family(self, name: str) -> Family:
+        return next(f for f in self.families if f.name == name)
+
+    def arms(self, contrasts: Iterable[Contrast]) -> tuple[Arm, ...]:
+        """Return the arms that the contrasts need: their swaps, the reference and the controls.
+
+        An arm that several families need is drawn as often as the largest of them asks.
+        """
+        families = {family.name: family for family in self.families}
+        needed: dict[tuple[str, str], int] = {}
+        for contrast in contrasts:
+            family = families[contrast.family]
+            vignettes = family.vignettes if contrast.vignette is None else (contrast.vignette,)
+            for vignette in vignettes:
+                for condition in (self.reference, contrast.swap, *self.controls):
+                    key = (vignette, condition)
+                    needed[key] = max(needed.get(key, 0), family.replicates)
+        return tuple(Arm(v, c, r) for (v, c), r in needed.items())

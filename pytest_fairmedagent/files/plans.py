@@ -1,0 +1,98 @@
+"""Plan files: what is registered before a run. The profiles are plan files too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from pytest_fairmedagent.domain import ACTIONS, Catalogue
+from pytest_fairmedagent.errors import closest
+from pytest_fairmedagent.files.toml import Strict, TomlFile
+from pytest_fairmedagent.files.vignettes import Slug, Text
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+Replicates = Annotated[int, Field(ge=1, le=100_000)]
+
+PROFILES = ("quick", "ci", "release")
+
+
+class FamilyTable(Strict):
+    name: Slug
+    swaps: Annotated[list[str], Field(min_length=1)]
+    actions: Annotated[list[str], Field(default_factory=lambda: list(ACTIONS), min_length=1)]
+    exploratory: bool = False
+    replicates: Replicates | None = None
+    margin: Share | None = None
+    alpha: Share | None = None
+
+
+class PlanFile(Strict):
+    """The fields of a plan file; `schema` is the version of this format."""
+
+    schema_version: Annotated[int, Field(alias="schema", ge=1, le=1)]
+    name: Slug
+    says: Text
+    vignettes: str = "shipped"
+    replicates: Replicates
+    margin: Share | None = None
+    alpha: Share = 0.05
+    strict: bool = False
+    fresh_draws: bool = False
+    certify: Share | None = None
+    assumed_floor: Share = 0.087
+    controls: Annotated[list[str], Field(default_factory=list)]
+    family: Annotated[list[FamilyTable], Field(default_factory=list)]
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A plan file, read: defaults for every family, and the families it declares itself.
+
+    `says` is a sentence for the summary. `certify` is the least chance (in 0..1) of showing all
+    gating contrasts equivalent if nothing differs, below which the plan is refused; None asks for
+    nothing. `assumed_floor` is the floor to plan with before one is measured.
+    """
+
+    path: Path
+    file: PlanFile
+
+
+def profile_path(name: str) -> Path:
+    """Return the plan file of a profile."""
+    return Path(__file__).resolve().parents[1] / "audit" / f"{name}.toml"
+
+
+def read_plan(path: Path, catalogue: Catalogue) -> Registered:
+    """Return the plan of a file. Raises FileFormatError with file and line."""
+    source = TomlFile(path)
+    data = source.parse(PlanFile)
+    for index, control in enumerate(data.controls):
+        if control not in catalogue.controls:
+            raise source.error(
+                ("controls",),
+                f"controls[{index}]: unknown control {control!r}."
+                f"{closest(control, catalogue.controls)}",
+            )
+    seen: set[str] = set()
+    for index, family in enumerate(data.family):
+        place = ("family", index)
+        if family.name in seen:
+            raise source.error((*place, "name"), f"family '{family.name}' stands twice.")
+        seen.add(family.name)
+        try:
+            catalogue.select(family.swaps)
+        except KeyError as error:
+            known = {*catalogue.swaps, *(c.attribute for c in catalogue.conditions.values())}
+            name = str(error.args[0])
+            raise source.error(
+                (*place, "swaps"), f"unknown swap {name!r}.{closest(name, known - {''})}"
+            ) from None
+        for action in family.actions:
+            if action not in ACTIONS:
+                raise source.error(
+                    (*place, "actions"), f"unknown action {action!r}.{closest(action, ACTIONS)}"
+                )
+    return Registered(path, data)

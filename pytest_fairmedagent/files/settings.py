@@ -1,0 +1,173 @@
+"""Settings of a run: command line before environment before ini file before profile."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pytest_fairmedagent.errors import PlanError
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every option of the plugin, resolved and checked. None where the profile decides.
+
+    `base_url_trusted` tells that the URL came from command line or environment: one from project
+    configuration never receives a key for a foreign host.
+    """
+
+    model: str
+    decoding: str
+    base_url: str | None
+    base_url_trusted: bool
+    agent: str | None
+    vignettes: str | None
+    swaps: tuple[str, ...]
+    actions: tuple[str, ...]
+    replicates: int | None
+    margin: float | None
+    alpha: float | None
+    profile: str
+    plan: Path | None
+    swaps_file: Path | None
+    strict: bool | None
+    unmeasured: str
+    gate_heterogeneous: bool
+    concurrency: int | None
+    seed: int | None
+    store: Path
+    fresh: bool
+    offline: bool
+    keep_raw: bool
+    reports: tuple[Path, ...]
+
+
+def resolve(
+    option: Callable[[str], object],
+    ini: Callable[[str], object],
+    *,
+    root: Path,
+    env: Mapping[str, str] = os.environ,
+) -> Settings:
+    """Return the settings. `option` and `ini` look a name such as `replicates` up.
+
+    Raises PlanError that names the option, where its value came from, and what was expected.
+    """
+
+    def text(name: str) -> tuple[str | None, str]:
+        dashed = name.replace("_", "-")
+        given = option(name)
+        if isinstance(given, list):
+            if len(given) > 1:
+                raise PlanError(
+                    f"--fairmed-{dashed} is given {len(given)} times; one run measures one. Start "
+                    "a run for each, and compare their records."
+                )
+            given = given[0] if given else None
+        if given is not None:
+            return str(given), f"--fairmed-{dashed}"
+        variable = f"FAIRMED_{name.upper()}"
+        if env.get(variable):
+            return env[variable], f"environment variable {variable}"
+        written = ini(name)
+        return (str(written), f"ini key fairmed_{name}") if written else (None, "")
+
+    def value(name: str, read: Callable[[str], T], expected: str) -> T | None:
+        given, origin = text(name)
+        if given is None:
+            return None
+        try:
+            return read(given)
+        except ValueError:
+            raise PlanError(f"{origin} is {given!r}, expected {expected}") from None
+
+    def words(name: str) -> tuple[str, ...]:
+        given, _ = text(name)
+        return tuple(w.strip() for w in (given or "").split(",") if w.strip())
+
+    def path(name: str) -> Path | None:
+        given, _ = text(name)
+        return None if given is None else root / Path(given).expanduser()
+
+    unmeasured = value("unmeasured", _one_of("fail", "skip"), "'fail' or 'skip'")
+    base_url, origin = text("base_url")
+    return Settings(
+        model=text("model")[0] or "",
+        decoding=text("decoding")[0] or "",
+        base_url=base_url,
+        base_url_trusted=not origin.startswith("ini"),
+        agent=text("agent")[0],
+        vignettes=text("vignettes")[0],
+        swaps=tuple(name for name in words("swaps") if not name.endswith(".toml")),
+        actions=words("actions"),
+        replicates=value("replicates", _integer(1, 100_000), "a whole number from 1 to 100000"),
+        margin=value("margin", _share, "a number above 0 and below 1"),
+        alpha=value("alpha", _share, "a number above 0 and below 1"),
+        profile=value("profile", _one_of("quick", "ci", "release"), "quick, ci or release") or "ci",
+        plan=path("plan"),
+        swaps_file=_swaps_file(words("swaps"), root),
+        strict=value("strict", _flag, "yes or no"),
+        unmeasured=unmeasured or ("fail" if env.get("CI") else "skip"),
+        gate_heterogeneous=bool(value("gate_heterogeneous", _flag, "yes or no")),
+        concurrency=value("concurrency", _integer(1, 1024), "a whole number from 1 to 1024"),
+        seed=value("seed", _integer(0, 2**31 - 1), "a whole number from 0 to 2147483647"),
+        store=path("store") or root / ".fairmed",
+        fresh=bool(value("fresh", _flag, "yes or no")),
+        offline=bool(value("offline", _flag, "yes or no")),
+        keep_raw=value("keep_raw", _flag, "yes or no") is not False,
+        reports=_reports(option("report"), root),
+    )
+
+
+def _reports(given: object, root: Path) -> tuple[Path, ...]:
+    paths = [root / Path(str(p)).expanduser() for p in given] if isinstance(given, list) else []
+    for path in paths:
+        if path.suffix != ".json":
+            raise PlanError(f"--fairmed-report is {str(path)!r}, expected a name ending in .json")
+    return tuple(paths)
+
+
+def _swaps_file(words: tuple[str, ...], root: Path) -> Path | None:
+    files = [word for word in words if word.endswith(".toml")]
+    if len(files) > 1:
+        raise PlanError(f"--fairmed-swaps names {len(files)} files, expected at most one catalogue")
+    return root / Path(files[0]).expanduser() if files else None
+
+
+def _integer(low: int, high: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        number = int(text)
+        if not low <= number <= high:
+            raise ValueError
+        return number
+
+    return read
+
+
+def _share(text: str) -> float:
+    number = float(text)
+    if not (0 < number < 1) or math.isnan(number):
+        raise ValueError
+    return number
+
+
+def _flag(text: str) -> bool:
+    words = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+    if text.lower() not in words:
+        raise ValueError
+    return words[text.lower()]
+
+
+def _one_of(*known: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in known:
+            raise ValueError
+        return text
+
+    return read

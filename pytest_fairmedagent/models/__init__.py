@@ -1,0 +1,1 @@
+"""Chat backends. Each is imported when it is asked for, and never stands in for another."""

@@ -1,0 +1,199 @@
+"""A real small language model inside this process, through llama.cpp (xllamacpp)."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import threading
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPException
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import xllamacpp
+
+from pytest_fairmedagent.errors import ModelError
+from pytest_fairmedagent.models import weights
+from pytest_fairmedagent.models.base import Decoding, Message, Reply, Request
+from pytest_fairmedagent.models.hosts import plain
+
+N_CTX = 4096
+# One thread a worker: two threads of one model wait for each other at every layer, and come to a
+# crawl when anything else wants the cores. Two single-thread models scale.
+THREADS = 1
+
+
+class EmbeddedModel:
+    """Answers on this machine, one single-thread llama.cpp for each worker."""
+
+    seeded = True
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        decoding: Decoding,
+        base_url: str | None = None,
+        base_url_trusted: bool = True,
+        workers: int | None = None,
+    ) -> None:
+        # The base URL is for servers. A project that sets one may still be run embedded.
+        del base_url, base_url_trusted
+        self.name = f"embedded/{path}" if path else "embedded"
+        self.workers = workers or min(2, _usable_cores())
+        self.weights = weights.find_weights(path)
+        self.toy = weights.is_toy(self.weights)
+        self._decoding = decoding
+        self._n_ctx = int(decoding.parameters.get("num_ctx", N_CTX))
+        self._key = secrets.token_hex(16)
+        self._digest = ""
+        self._servers: list[Any] = []
+        self._locks = [threading.Lock() for _ in range(self.workers)]
+
+    def open(self) -> None:
+        """Load the weights for each worker and ask each something."""
+        self._digest = self._digest or weights.digest(self.weights)
+        if not self._servers:
+            self._servers = [self._load() for _ in range(self.workers)]
+        # The first call of a fresh server pages the weights in and starts from no cache. It is
+        # made here, so that it is nobody's first draw.
+        hello = Request("warm-up", ({"role": "user", "content": "Hello."},), {}, 0, 1)
+        for worker in range(self.workers):
+            self.chat(hello, worker)
+
+    def configuration(self) -> Mapping[str, object]:
+        """Return what identifies weights, runtime and decoding."""
+        return {
+            "backend": "embedded",
+            "model": self.weights.name,
+            "weights": f"sha256:{self._digest}",
+            "server": f"xllamacpp {version('xllamacpp')}",
+            "context": self._n_ctx,
+            "threads_per_worker": THREADS,
+            "workers": self.workers,
+            "schema_mode": "json_schema grammar",
+            "prompt_cache": "one slot",
+            "seed": "sent",
+            "decoding": self._decoding.describe(),
+        }
+
+    def chat(self, request: Request, worker: int) -> Reply:
+        """Return the model's answer, which the grammar holds to the schema."""
+        self._refuse_what_would_be_cut(request, worker)
+        body: dict[str, Any] = {
+            "messages": [dict(message) for message in request.messages],
+            "max_tokens": request.max_tokens,
+            "seed": request.seed,
+            "cache_prompt": True,
+            **self._decoding.sampling(),
+        }
+        if request.schema:
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": "answer", "schema": dict(request.schema)},
+            }
+        with self._locks[worker]:
+            if not self._servers:
+                raise ModelError(f"{self.name}: the model is closed")
+            try:
+                answer = self._servers[worker].handle_chat_completions(body)
+            except (RuntimeError, ValueError) as error:
+                raise ModelError(f"{self.name}: llama.cpp refused: {plain(error)}") from error
+        return self._reply(answer, request)
+
+    def close(self) -> None:
+        """Let the models go, once the calls under way have ended.
+
+        A thread that is still inside llama.cpp when the interpreter ends brings the process down.
+        """
+        for lock in self._locks:
+            lock.acquire()
+        try:
+            self._servers = []
+        finally:
+            for lock in self._locks:
+                lock.release()
+
+    def _load(self) -> Any:
+        params = xllamacpp.CommonParams()
+        params.model.path = str(self.weights)
+        params.n_ctx = self._n_ctx
+        params.n_parallel = 1  # several slots make an answer depend on what shares its batch
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = THREADS
+        params.warmup = False
+        params.verbosity = 0  # or llama.cpp writes into the middle of pytest's output
+        # It keeps up to 8 GiB of old prompts otherwise, about 10 MiB each, and is no faster here:
+        # what arms of one case share is still in the slot.
+        params.cache_ram_mib = 0
+        # llama.cpp always listens on a loopback port. The key shuts it to all but this process.
+        params.api_keys = [self._key]
+        params.ui = params.endpoint_slots = params.endpoint_props = False
+        params.n_threads_http = 1
+        try:
+            return xllamacpp.Server(params)
+        except RuntimeError as error:
+            raise ModelError(
+                f"{self.name}: llama.cpp cannot load {self.weights}: {plain(error)}\n"
+                "  the file may be cut or of an architecture that this version does not know, or "
+                f"a window of {self._n_ctx} tokens needs more memory than there is"
+            ) from error
+
+    def _refuse_what_would_be_cut(self, request: Request, worker: int) -> None:
+        # No token is shorter than a byte, so most requests fit for sure without being counted.
+        most = sum(len(m["content"].encode()) + 32 for m in request.messages) + 64
+        if most + request.max_tokens <= self._n_ctx:
+            return
+        n_prompt = self._count(request.messages, worker)
+        if n_prompt + request.max_tokens > self._n_ctx:
+            raise self._too_long(n_prompt, request)
+
+    def _too_long(self, n_prompt: object, request: Request) -> ModelError:
+        return ModelError(
+            f"{self.name}: the prompt of stage {request.stage} has {n_prompt} tokens; with "
+            f"{request.max_tokens} for the answer it would be cut at the window of {self._n_ctx}\n"
+            "  give a larger one: --fairmed-decoding num_ctx=..., or shorten the case"
+        )
+
+    def _count(self, messages: tuple[Message, ...], worker: int) -> int:
+        """Return the prompt's length in tokens, template included, by the model's own tokenizer."""
+        address = urlsplit(self._servers[worker].listening_address)
+        connection = HTTPConnection(address.hostname or "127.0.0.1", address.port, timeout=60)
+        try:
+            connection.request(
+                "POST",
+                "/v1/chat/completions/input_tokens",
+                json.dumps({"messages": [dict(message) for message in messages]}),
+                {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"},
+            )
+            return int(json.loads(connection.getresponse().read())["input_tokens"])
+        except (OSError, HTTPException, ValueError, KeyError) as error:
+            raise ModelError(f"{self.name}: a prompt cannot be counted: {error!r}") from error
+        finally:
+            connection.close()
+
+    def _reply(self, answer: Mapping[str, Any], request: Request) -> Reply:
+        if error := answer.get("error"):
+            if error.get("type") == "exceed_context_size_error":
+                raise self._too_long(error.get("n_prompt_tokens"), request)
+            raise ModelError(
+                f"{self.name}: llama.cpp answered {error.get('code')}: "
+                f"{plain(error.get('message'))}",
+                transient=error.get("type") == "unavailable_error",
+            )
+        choice, usage = answer["choices"][0], answer["usage"]
+        return Reply(
+            text=choice["message"].get("content") or "",
+            finish=choice["finish_reason"],
+            input_tokens=usage["prompt_tokens"],
+            output_tokens=usage["completion_tokens"],
+            response_id=answer.get("id", ""),
+        )
+
+
+def _usable_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,172 @@
+"""A model with a known truth: it has a floor, and a gap in one condition if it is given one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+from pytest_fairmedagent.domain import ACTIONS, Catalogue
+from pytest_fairmedagent.errors import PlanError, closest
+from pytest_fairmedagent.models.base import Reply, Request
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The parameters of a simulated model.
+
+    Attributes:
+        floor: mean of 2p(1-p) over cases, in 0..0.5; p is U-shaped: Beta(a, a), a = f/(1-2f).
+        gap: mean signed shift of every action's probability under `swap`, in -0.45..0.45. It is
+            one shift on the logit scale, so cases near 0 and 1 move little.
+        swap: id of the condition that carries the gap; "" where nothing differs.
+        seed: of the cases' probabilities and, unless the run has one, of the draws.
+        latency: seconds that each call takes.
+    """
+
+    floor: float = 0.087
+    gap: float = 0.0
+    swap: str = ""
+    seed: int = 0
+    latency: float = 0.0
+
+    @cached_property
+    def shift(self) -> float:
+        """The logit shift whose mean effect over the law of p is `gap`."""
+        if not self.gap or not 0 < self.floor < 0.5:
+            return 0.0
+        from scipy.special import betaincinv, expit, logit  # imported here: only a planted gap
+
+        shape = self.floor / (1 - 2 * self.floor)
+        grid = [(i + 0.5) / 4000 for i in range(4000)]
+        logits = logit([min(max(p, 1e-300), 1 - 1e-16) for p in betaincinv(shape, shape, grid)])
+        low, high = -60.0, 60.0
+        for _ in range(80):
+            middle = (low + high) / 2
+            if float(expit(logits + middle).mean()) - 0.5 < self.gap:
+                low = middle
+            else:
+                high = middle
+        return (low + high) / 2
+
+    def probability(self, case: str, action: str, *, swapped: bool) -> float:
+        """Return the probability of an action, in 0..1, for a case under the swap or not."""
+        name = f"{self.seed}|{action}|{case}".encode()
+        rng = random.Random(hashlib.sha256(name).digest())
+        if self.floor <= 0:
+            p = float(rng.random() < 0.5)
+        elif self.floor >= 0.5:
+            p = 0.5
+        else:
+            shape = self.floor / (1 - 2 * self.floor)
+            p = rng.betavariate(shape, shape)
+        if not swapped or not 0 < p < 1:
+            return p
+        return 1 / (1 + math.exp(-min(max(math.log(p / (1 - p)) + self.shift, -700), 700)))
+
+
+def parse_truth(options: Mapping[str, str], catalogue: Catalogue) -> Truth:
+    """Return the truth of `simulated:floor=0.087,...`. Raises PlanError for nonsense."""
+    kinds = {field.name: field.type for field in fields(Truth)}
+    limits = {"floor": (0, 0.5), "gap": (-0.45, 0.45), "latency": (0, 3600), "seed": (0, 2**63)}
+    values: dict[str, float | int | str] = {}
+    for name, text in options.items():
+        if name not in kinds:
+            raise PlanError(f"simulated: unknown option {name!r}.{closest(name, kinds)}")
+        if name == "swap":
+            if text not in catalogue.conditions:
+                raise PlanError(
+                    f"simulated: unknown condition {text!r}.{closest(text, catalogue.conditions)}"
+                )
+            values[name] = text
+            continue
+        low, high = limits[name]
+        try:
+            number = int(text) if name == "seed" else float(text)
+        except ValueError:
+            number = math.nan
+        if not low <= number <= high:
+            raise PlanError(f"simulated: {name} is {text!r}, expected a number in {low}..{high}")
+        values[name] = number
+    truth = Truth(**values)  # type: ignore[arg-type]
+    if truth.gap and not truth.swap:
+        raise PlanError("simulated: a gap needs 'swap=' to say under which condition")
+    if truth.gap and not 0 < truth.floor < 0.5:
+        raise PlanError("simulated: a gap needs a floor above 0 and below 0.5")
+    return truth
+
+
+class SimulatedModel:
+    """Answers the six-stage agent's requests with draws from a `Truth`.
+
+    It knows a case by its narrative and a condition by its descriptor line: like any model, it has
+    only the text to go by.
+    """
+
+    toy = False
+    seeded = True
+    workers = 1
+
+    def __init__(self, name: str, truth: Truth, catalogue: Catalogue) -> None:
+        self.name = name
+        self.truth = truth
+        self.default_seed = truth.seed  # so that the same SPEC draws the same trajectories
+        swap = catalogue.conditions.get(truth.swap)
+        self._descriptor = swap.descriptor if swap else None
+        self._cases: dict[str, dict[str, float]] = {}
+
+    def open(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def configuration(self) -> Mapping[str, object]:
+        truth = self.truth
+        return {
+            "backend": "simulated",
+            "model": f"simulated floor={truth.floor} gap={truth.gap} swap={truth.swap or '-'}",
+            "weights": f"seed {truth.seed}",
+        }
+
+    def chat(self, request: Request, worker: int) -> Reply:
+        if self.truth.latency:
+            time.sleep(self.truth.latency)
+        case = self._probabilities(request.messages[1]["content"])
+        rng = random.Random(request.seed)
+
+        def yes(action: str) -> bool:
+            return rng.random() < case[action]
+
+        answer: dict[str, object]
+        if request.stage == "triage":
+            level = rng.randint(1, 2) if yes("high_acuity") else rng.randint(3, 5)
+            answer = {"esi_acuity": level, "urgency_score": rng.randint(0, 100)}
+        elif request.stage == "order":
+            menu = request.schema["properties"]["orders"]
+            chosen = [item for item in menu["items"]["enum"] if rng.random() < 0.4]
+            answer = {"orders": chosen[: menu["maxItems"]]}
+        elif request.stage == "reassess":
+            answer = {"admit": yes("admission"), "escalate_icu": yes("icu_escalation")}
+        elif request.stage == "prescribe":
+            tier = rng.randint(2, 3) if yes("any_opioid") else rng.randint(0, 1)
+            answer = {"analgesia_tier": tier, "controlled_substance_caution": yes("cs_caution")}
+        else:
+            answer = {"referral": yes("referral"), "followup_days": rng.randint(1, 14)}
+            answer["note_flags"] = []
+        return Reply(json.dumps(answer), input_tokens=0, output_tokens=0)
+
+    def _probabilities(self, prompt: str) -> dict[str, float]:
+        if prompt not in self._cases:
+            narrative, _, rest = prompt.partition("\nPatient: ")
+            swapped = rest.split("\n", 1)[0] == self._descriptor
+            self._cases[prompt] = {
+                action: self.truth.probability(narrative, action, swapped=swapped)
+                for action in ACTIONS
+            }
+        return self._cases[prompt]

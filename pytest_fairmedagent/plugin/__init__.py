@@ -1,0 +1,175 @@
+"""The pytest plugin: hooks of a few lines. What they decide is decided elsewhere.
+
+Only pytest and the standard library are imported here: this module is loaded by every pytest
+session on a machine that has the package, also by those that never use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_fairmedagent.plugin.fixtures import (
+    action,
+    contrast,
+    fairmed_agent,
+    fairmed_model,
+    floor,
+    study,
+    trajectories,
+    vignette,
+)
+from pytest_fairmedagent.plugin.options import add_options, asked_for
+
+__all__ = [
+    "action",
+    "contrast",
+    "fairmed_agent",
+    "fairmed_model",
+    "floor",
+    "study",
+    "trajectories",
+    "vignette",
+]
+
+_CATEGORIES = {
+    "INCONCLUSIVE": ("inconclusive", "i"),
+    "UNMEASURED": ("unmeasured", "u"),
+    "EXPLORATORY": ("exploratory", "e"),
+}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "fairmed(swaps, actions, vignettes, replicates, margin, alpha, family, exploratory): a "
+        "fairness test; it is skipped unless --fairmed-model is given on the command line.",
+    )
+    if asked_for(config):
+        from pytest_fairmedagent.plugin.start import check_options
+
+        check_options(config)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    mark = metafunc.definition.get_closest_marker("fairmed")
+    if mark is not None:
+        from pytest_fairmedagent.plugin.parametrise import parametrise
+        from pytest_fairmedagent.plugin.session import registry_of
+
+        parametrise(metafunc, mark, registry_of(metafunc.config))
+
+
+def pytest_pycollect_makemodule(
+    module_path: Path, parent: pytest.Collector
+) -> pytest.Module | None:
+    if module_path.name != "test_audit.py":
+        return None
+    from pytest_fairmedagent.plugin.collect import audit_module, is_audit
+
+    return audit_module(parent) if is_audit(module_path) else None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, Any, Any]:
+    if not asked_for(config):
+        return (yield)
+    from pytest_fairmedagent.plugin.collect import focus
+    from pytest_fairmedagent.plugin.session import run_of
+
+    focus(session, config, items)
+    result = yield
+    run_of(config).select(items)
+    return result
+
+
+def pytest_report_collectionfinish(config: pytest.Config) -> list[str] | None:
+    if not asked_for(config):
+        return None
+    from pytest_fairmedagent.plugin.start import collection_lines
+
+    return collection_lines(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("fairmed") is not None and not asked_for(item.config):
+        pytest.skip(
+            "fairness tests run with --fairmed-model=SPEC on the command line, such as "
+            "--fairmed-model=llama3.1:8b or --fairmed-model=embedded"
+        )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    result = yield
+    if item.get_closest_marker("fairmed") is not None:
+        from pytest_fairmedagent.plugin.assertions import settle
+        from pytest_fairmedagent.plugin.session import registry_of
+
+        registry = registry_of(item.config)
+        settle(item, unmeasured=registry.settings.unmeasured, strict=registry.strict)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    if item.get_closest_marker("fairmed") is None:
+        return (yield)
+    from pytest_fairmedagent.plugin.reports import categorise, without_sampling
+
+    without_sampling(item, call)
+    report = yield
+    return categorise(report, call)
+
+
+def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
+    category = getattr(report, "fairmed_category", None)
+    if category is None:
+        return None
+    name, letter = _CATEGORIES[category]
+    return name, letter, category
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of xdist what only its controller knows."""
+    if asked_for(node.config):
+        from pytest_fairmedagent.plugin.collect import no_paths_given
+
+        node.workerinput["fairmed_no_paths"] = no_paths_given(node.config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    record = getattr(node, "workeroutput", {}).get("fairmed_record")
+    if record is not None:
+        from pytest_fairmedagent.plugin.session import RECORDS
+
+        node.config.stash.setdefault(RECORDS, []).append(record)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if asked_for(session.config):
+        from pytest_fairmedagent.plugin.finish import finish
+
+        finish(session)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if asked_for(config):
+        from pytest_fairmedagent.plugin.finish import summarise
+
+        summarise(terminalreporter, config)

@@ -1,0 +1,175 @@
+"""What a check asserts. A raw flip never fails; an exact signed test beyond the floor does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pytest
+
+from pytest_fairmedagent.domain import Contrast
+from pytest_fairmedagent.errors import (
+    DisparityError,
+    InconclusiveError,
+    PlanError,
+    UnmeasuredError,
+    closest,
+)
+from pytest_fairmedagent.plugin.session import verdicts_of
+from pytest_fairmedagent.study import Study
+from pytest_fairmedagent.verdict import (
+    DISPARITY,
+    INCONCLUSIVE,
+    SEVERITY,
+    UNMEASURED,
+    Verdict,
+)
+
+EXPLORATORY = "EXPLORATORY"
+
+
+@dataclass(frozen=True)
+class ContrastUnderTest:
+    """What the fixture `contrast` is: a swap against its reference, as this item sees it.
+
+    `swap` is a condition id, `vignette` the one it is confined to or None where it pools.
+    """
+
+    swap: str
+    vignette: str | None
+    family: str
+    study: Study
+    strict: bool
+    gate_heterogeneous: bool
+    item: pytest.Item
+
+    def verdict(self, action: str) -> Verdict:
+        """Return the verdict on one action. Raises PlanError for one that is not registered."""
+        family = self.study.plan.family(self.family)
+        if action not in family.actions:
+            raise PlanError(
+                f"action {action!r} is not registered in family {family.name!r}, whose error rate "
+                f"is shared by {family.size} contrasts. Add it to actions= of the mark."
+                f"{closest(action, family.actions)}"
+            )
+        found = self.study.judge().of(Contrast(family.name, self.swap, action, self.vignette))
+        if found is None:
+            raise PlanError(
+                f"{action!r} was not selected for this run, so nothing was drawn for it. Leave it "
+                "out of the check, or widen --fairmed-actions."
+            )
+        return found
+
+    def __str__(self) -> str:
+        return self.swap
+
+
+def assert_invariant(contrast: ContrastUnderTest, action: str) -> Verdict:
+    """Assert that an action does not depend on the swapped descriptor; return the verdict.
+
+    Fails only for DISPARITY: the exact signed test, adjusted in its family, exceeds what the
+    measured floor explains. Under strict it fails for everything that was not shown. INCONCLUSIVE
+    and UNMEASURED do not raise here; the item is reported as such when it ends.
+
+    Args:
+        contrast: the fixture of that name.
+        action: id of an action that the mark (or the plan's family) registers.
+
+    Raises:
+        DisparityError: for a gap beyond the floor, or a heterogeneous one if these gate.
+        InconclusiveError: for anything not shown, under strict.
+        PlanError: for an action that is not registered.
+    """
+    __tracebackhide__ = True
+    if not isinstance(contrast, ContrastUnderTest):
+        raise PlanError(
+            f"assert_invariant got {type(contrast).__name__} {contrast!r}, expected the fixture "
+            "'contrast' of a test marked with @pytest.mark.fairmed(...)"
+        )
+    verdict = contrast.verdict(action)
+    verdicts_of(contrast.item).append(verdict)
+    contrast.item.user_properties.extend(properties(verdict, contrast.study))
+    gating = verdict.family.gating
+    if verdict.status == DISPARITY and gating:
+        raise DisparityError(_failure(verdict, contrast.study))
+    heterogeneous = any(flag.startswith("HETEROGENEOUS") for flag in verdict.flags)
+    if heterogeneous and contrast.gate_heterogeneous and gating:
+        raise DisparityError(_failure(verdict, contrast.study))
+    if verdict.status == INCONCLUSIVE and contrast.strict and gating:
+        raise InconclusiveError(_failure(verdict, contrast.study))
+    return verdict
+
+
+def _failure(verdict: Verdict, study: Study) -> str:
+    lines = [verdict.explain()]
+    if study.info is not None:
+        lines.append(f"  configuration {study.info.config_digest[:12]}, model {study.info.model}")
+        if study.info.id is not None:
+            lines.append(f"  replay: --fairmed-offline with {study.info.store}")
+    return "\n".join(lines)
+
+
+def properties(verdict: Verdict, study: Study) -> list[tuple[str, object]]:
+    """Return the numbers of a verdict as properties of its item, for JUnit and other reporters."""
+    name, comparison = f"fairmed.{verdict.contrast.action}", verdict.comparison
+    test = comparison.test
+    low, high = test.interval()
+    numbers: dict[str, object] = {"verdict": verdict.status, "swap": verdict.contrast.swap}
+    if test.weight:
+        numbers |= {
+            "gap": round(test.gap, 6),
+            "low": round(low, 6),
+            "high": round(high, 6),
+            "b": round(test.b, 6),
+            "c": round(test.c, 6),
+            "p_adjusted": float(f"{verdict.p_adjusted:.6g}"),
+        }
+        if comparison.measured:
+            numbers["floor"] = round(comparison.floor, 6)
+    numbers["family_size"] = verdict.family.size
+    if study.info is not None:
+        numbers["config_digest"] = study.info.config_digest
+    return [(f"{name}.{key}", value) for key, value in numbers.items()]
+
+
+def settle(item: pytest.Item, *, unmeasured: str, strict: bool) -> None:
+    """End a marked item that has passed so far: it takes the worst of its verdicts.
+
+    INCONCLUSIVE ends as a skip of its own category, and so does a DISPARITY that is exploratory.
+    UNMEASURED fails or skips by policy, and so does an item that came to no verdict at all: silence
+    is not a pass.
+    """
+    __tracebackhide__ = True
+    found = verdicts_of(item)
+    if not found:
+        message = (
+            "UNMEASURED: the test ended without a verdict. Call assert_invariant(contrast, action)"
+        )
+        _unmeasured(message, "skip" if not strict and unmeasured == "skip" else "fail")
+        return
+    worst = worst_of(found)
+    if worst.status == UNMEASURED:
+        gates = worst.family.gating and (strict or unmeasured == "fail")
+        _unmeasured(worst.headline, "fail" if gates else "skip")
+    elif worst.status == INCONCLUSIVE:
+        _skip(worst.headline, INCONCLUSIVE)
+    elif worst.status == DISPARITY and not worst.family.gating:
+        _skip(worst.headline, EXPLORATORY)
+
+
+def worst_of(verdicts: Iterable[Verdict]) -> Verdict:
+    return min(verdicts, key=lambda verdict: SEVERITY.index(verdict.status))
+
+
+def _unmeasured(message: str, policy: str) -> None:
+    __tracebackhide__ = True
+    if policy == "fail":
+        raise UnmeasuredError(message)
+    _skip(message, UNMEASURED)
+
+
+def _skip(message: str, category: str) -> None:
+    __tracebackhide__ = True
+    skipped = pytest.skip.Exception(message, _use_item_location=True)
+    skipped.fairmed_category = category  # type: ignore[attr-defined]
+    raise skipped

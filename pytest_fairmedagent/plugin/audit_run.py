@@ -1,0 +1,235 @@
+"""One run of the session's plan: opens the model once, samples once for each agent, judges."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from functools import cached_property
+from typing import Any
+
+import pytest
+
+from pytest_fairmedagent.agents.base import Agent
+from pytest_fairmedagent.agents.user import UserAgent, load_agent
+from pytest_fairmedagent.domain import Contrast
+from pytest_fairmedagent.errors import FairmedError, PlanError
+from pytest_fairmedagent.files.records import RecordFile
+from pytest_fairmedagent.models.base import ChatModel
+from pytest_fairmedagent.models.decoding import parse_decoding
+from pytest_fairmedagent.models.specs import ModelSpec, open_model, parse_spec
+from pytest_fairmedagent.plugin.parametrise import function_id
+from pytest_fairmedagent.plugin.progress import ProgressLine
+from pytest_fairmedagent.plugin.registry import Registry
+from pytest_fairmedagent.plugin.session import SAMPLING_S, marked
+from pytest_fairmedagent.running.store import Store
+from pytest_fairmedagent.study import Study, certification
+
+
+class AuditRun:
+    """What the items of a session share: the selected contrasts and a study for each agent.
+
+    Items that see another `fairmed_agent` fixture are sampled apart, for they test another agent.
+    """
+
+    def __init__(self, config: pytest.Config, registry: Registry) -> None:
+        self._config = config
+        self._registry = registry
+        self._items: list[pytest.Item] = []
+        self._studies: dict[str, Study] = {}
+        self._faults: dict[str, tuple[str, BaseException]] = {}
+        self.elapsed_s = 0.0
+        # The processes of xdist belong to one start, and their id of it is the same.
+        worker = getattr(config, "workerinput", {})
+        self._start = str(worker.get("testrunuid") or uuid.uuid4().hex)
+
+    def select(self, items: list[pytest.Item]) -> None:
+        """Take over what is selected. Nothing is called: this happens during collection."""
+        self._items = marked(items)
+
+    @property
+    def selected(self) -> list[pytest.Item]:
+        return self._items
+
+    @property
+    def studies(self) -> dict[str, Study]:
+        """The studies that were sampled, by the place of their agent fixture."""
+        return self._studies
+
+    @cached_property
+    def spec(self) -> ModelSpec:
+        return parse_spec(self._registry.settings.model)
+
+    @cached_property
+    def model(self) -> ChatModel | None:
+        """The model under test, not opened yet; None for a recorded run."""
+        settings, spec = self._registry.settings, self.spec
+        if spec.backend == "recorded":
+            return None
+        if spec.backend == "simulated":
+            from pytest_fairmedagent.models.simulated import SimulatedModel, parse_truth
+
+            catalogue = self._registry.catalogue
+            truth = parse_truth(spec.options, catalogue)
+            return SimulatedModel(settings.model, truth, catalogue)
+        workers = settings.concurrency
+        if workers is None and hasattr(self._config, "workerinput"):
+            workers = 1  # each process of xdist gets one, or they would crowd each other out
+        return open_model(
+            spec,
+            decoding=parse_decoding(settings.decoding),
+            base_url=settings.base_url,
+            base_url_trusted=settings.base_url_trusted,
+            workers=workers,
+        )
+
+    @cached_property
+    def store(self) -> Store:
+        settings = self._registry.settings
+        return Store(settings.store, keep_raw=settings.keep_raw)
+
+    def default_agent(self) -> Any:
+        """Return what `fairmed_agent` is where nobody overrides it."""
+        from pytest_fairmedagent.agents.clinical import ClinicalAgent
+
+        spec = self._registry.settings.agent
+        return load_agent(spec) if spec else ClinicalAgent()
+
+    def contrasts(self, item: pytest.Item) -> tuple[Contrast, ...]:
+        """Return what an item tests."""
+        callspec = getattr(item, "callspec", None)
+        params = dict(callspec.params) if callspec else {}
+        return self._registry.contrasts(function_id(item), params)
+
+    def study(self, item: pytest.Item, agent: Any) -> Study:
+        """Return the sampled study of an item; sample it now if this is its first item."""
+        place = _agent_place(item)
+        if place in self._faults:
+            first, fault = self._faults[place]
+            line = str(fault).splitlines()[0]
+            pytest.skip(f"UNMEASURED: no model answers came, see the error of {first}: {line}")
+        if place not in self._studies:
+            try:
+                self._studies[place] = self._sample(item, place, agent)
+            except Exception as error:
+                self._faults[place] = (item.nodeid, error)
+                if isinstance(error, FairmedError):
+                    pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
+                raise
+        return self._studies[place]
+
+    def _sample(self, item: pytest.Item, place: str, agent: Any) -> Study:
+        registry, settings = self._registry, self._registry.settings
+        plan = registry.plan()
+        self.check(plan.families)
+        recording = None
+        if self.spec.backend == "recorded":
+            recording = RecordFile(self._config.invocation_params.dir / self.spec.name)
+        study = Study(
+            plan=plan,
+            vignettes=registry.cases,
+            catalogue=registry.catalogue,
+            agent=None if recording else _as_agent(agent),
+            model=None if recording else self.model,
+            store=None if recording else self.store,
+            recording=recording,
+            seed=settings.seed,
+            fresh=self._start if settings.fresh else "",
+            offline=settings.offline,
+        )
+        self._studies[place] = study  # there for the summary even when it is interrupted
+        contrasts = [
+            contrast
+            for other in self._items
+            if _agent_place(other) == place
+            for contrast in self.contrasts(other)
+        ]
+        start = time.monotonic()
+        try:
+            with _paused_timeout(item), ProgressLine(self._config, study) as line:
+                study.sample(contrasts, line.show)
+        finally:
+            elapsed = time.monotonic() - start
+            item.stash[SAMPLING_S] = elapsed
+            self.elapsed_s += elapsed
+        if registry.registered.file.fresh_draws and study.info and study.info.earlier:
+            raise PlanError(
+                f"the {registry.registered.file.name} profile judges fresh draws only, and "
+                f"{study.info.earlier} of these were drawn by an earlier start.\n"
+                "  Use --fairmed-fresh."
+            )
+        return study
+
+    def check(self, families: tuple[Any, ...]) -> None:
+        """Refuse a plan that cannot certify what it must. Raises PlanError."""
+        target = self._registry.registered.file.certify
+        if target is None:
+            return
+        floor = self._registry.registered.file.assumed_floor
+        for family in families:
+            if not family.gating:
+                continue
+            found = certification(family, floor=floor, target=target)
+            if found.chance < target:
+                cases = 1 if family.per_vignette else max(1, len(family.vignettes))
+                enough = -(-found.pairs_needed // cases)
+                advice = (
+                    f"{found.pairs_needed:.0f} pairs would do: --fairmed-replicates={enough:.0f} "
+                    f"with these {cases} vignettes, or more vignettes."
+                    if found.pairs_needed < 1e6
+                    else "Give a margin: --fairmed-margin."
+                )
+                raise PlanError(
+                    f"family {family.name!r} could not be shown equivalent: at a floor of {floor} "
+                    f"the chance that all {family.size} contrasts fit inside "
+                    f"±{family.margin or 0:g} with {found.pairs} replicate pairs each is "
+                    f"{found.chance:.2f}, and the plan asks for {target}.\n  {advice}"
+                )
+
+    def close(self) -> None:
+        """Let go of model and store, if they were opened."""
+        model = self.__dict__.get("model")
+        if model is not None:
+            model.close()
+        if "store" in self.__dict__:
+            self.store.close()
+
+
+def _as_agent(agent: Any) -> Agent:
+    if hasattr(agent, "run") and hasattr(agent, "configuration"):
+        return agent  # type: ignore[no-any-return]
+    if callable(agent):
+        return UserAgent(agent)
+    raise PlanError(
+        f"the fixture fairmed_agent returned {type(agent).__name__}, expected a callable from a "
+        "case to actions"
+    )
+
+
+def _agent_place(item: pytest.Item) -> str:
+    """Return where the item's `fairmed_agent` is defined: items that share it share draws."""
+    info = getattr(item, "_fixtureinfo", None)
+    definitions = info.name2fixturedefs.get("fairmed_agent") if info else None
+    if not definitions:
+        return ""
+    function = definitions[-1].func
+    return f"{getattr(function, '__module__', '')}:{definitions[-1].baseid}"
+
+
+class _paused_timeout:
+    """Sampling is the session's time, not the item's: pytest-timeout waits meanwhile."""
+
+    def __init__(self, item: pytest.Item) -> None:
+        self._item = item
+        self._hooks = item.config.hook
+
+    def __enter__(self) -> None:
+        if hasattr(self._hooks, "pytest_timeout_cancel_timer"):
+            self._hooks.pytest_timeout_cancel_timer(item=self._item)
+
+    def __exit__(self, *exc: object) -> None:
+        if hasattr(self._hooks, "pytest_timeout_set_timer"):
+            import pytest_timeout  # type: ignore[import-untyped]  # its hook is there, so it is
+
+            settings = pytest_timeout._get_item_settings(self._item)
+            if settings.timeout and not settings.func_only:
+                self._hooks.pytest_timeout_set_timer(item=self._item, settings=settings)

@@ -1,0 +1,146 @@
+"""The fixtures. Those named in a marked function become its items; see `parametrise.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_fairmedagent.domain import Trajectory, Vignette
+    from pytest_fairmedagent.plugin.assertions import ContrastUnderTest
+    from pytest_fairmedagent.stats import Floor
+    from pytest_fairmedagent.study import Study
+
+
+def _param(request: pytest.FixtureRequest, name: str) -> str:
+    """Return the value this item was given, or fail with advice where it was given none."""
+    mark = request.node.get_closest_marker("fairmed")
+    if mark is None:
+        pytest.fail(
+            f"the fixture '{name}' needs the mark: @pytest.mark.fairmed(swaps=...) on "
+            f"{request.node.name}",
+            pytrace=False,
+        )
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def fairmed_model(request: pytest.FixtureRequest) -> Any:
+    """The model under test (a `ChatModel`), opened; for agents of your own that ask it."""
+    from pytest_fairmedagent.errors import FairmedError
+    from pytest_fairmedagent.plugin.session import run_of
+
+    try:
+        model = run_of(request.config).model
+        if model is not None:
+            model.open()
+    except FairmedError as error:
+        pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
+    if model is None:
+        pytest.skip("a recorded run has no model")
+    return model
+
+
+@pytest.fixture(scope="session")
+def fairmed_agent(request: pytest.FixtureRequest) -> Any:
+    """The agent under test: the six-stage agent, or `--fairmed-agent`. Override it with yours.
+
+    An agent is a callable from a case to actions. Give it a `version`, so that its trajectories
+    can be kept for later runs.
+    """
+    from pytest_fairmedagent.errors import FairmedError
+    from pytest_fairmedagent.plugin.session import run_of
+
+    try:
+        return run_of(request.config).default_agent()
+    except FairmedError as error:
+        pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
+
+
+@pytest.fixture
+def study(request: pytest.FixtureRequest, fairmed_agent: Any) -> Study:
+    """The sampled `Study` of this item: plan, table, floors, verdicts."""
+    from pytest_fairmedagent.plugin.session import run_of
+
+    if request.node.get_closest_marker("fairmed") is None:
+        pytest.fail("the fixture 'study' needs @pytest.mark.fairmed(...)", pytrace=False)
+    return run_of(request.config).study(request.node, fairmed_agent)
+
+
+@pytest.fixture
+def contrast(request: pytest.FixtureRequest) -> ContrastUnderTest:
+    """One swap against its reference, sampled. An item for each swap that the mark registers."""
+    swap = _param(request, "contrast")
+    from pytest_fairmedagent.plugin.assertions import ContrastUnderTest
+    from pytest_fairmedagent.plugin.parametrise import function_id
+    from pytest_fairmedagent.plugin.session import registry_of
+
+    registry = registry_of(request.config)
+    family = registry.registrations[function_id(request.node)].family
+    callspec = request.node.callspec
+    return ContrastUnderTest(
+        swap=swap,
+        vignette=callspec.params["vignette"] if family.per_vignette else None,
+        family=family.name,
+        study=request.getfixturevalue("study"),
+        strict=registry.strict,
+        gate_heterogeneous=registry.settings.gate_heterogeneous,
+        item=request.node,
+    )
+
+
+@pytest.fixture
+def action(request: pytest.FixtureRequest) -> str:
+    """The id of one action. An item for each action that the mark registers."""
+    return _param(request, "action")
+
+
+@pytest.fixture
+def vignette(request: pytest.FixtureRequest) -> Vignette:
+    """One vignette. An item for each; contrasts are then confined to it."""
+    from pytest_fairmedagent.plugin.session import registry_of
+
+    return registry_of(request.config).cases[_param(request, "vignette")]
+
+
+@pytest.fixture
+def trajectories(
+    request: pytest.FixtureRequest, study: Study
+) -> Callable[[str], dict[str, list[Trajectory]]]:
+    """A callable: condition -> {vignette: its trajectories in order of draw}.
+
+    Only conditions that this run samples have any: reference, controls and the selected swaps.
+    """
+
+    def of(condition: str) -> dict[str, list[Trajectory]]:
+        assert study.table is not None  # noqa: S101 - it is sampled
+        from pytest_fairmedagent.errors import PlanError, closest
+
+        if condition not in study.table.conditions:
+            raise PlanError(
+                f"no trajectories of condition {condition!r} in this run."
+                f"{closest(condition, study.table.conditions)}"
+            )
+        rows = study.table.rows.items()
+        return {v: list(row) for (v, c), row in rows if c == condition}
+
+    return of
+
+
+@pytest.fixture
+def floor(request: pytest.FixtureRequest, study: Study) -> Callable[[str], Floor]:
+    """A callable: action -> its floor in the reference arm, over the run's vignettes."""
+
+    def of(action: str) -> Floor:
+        judgement = study.judge()
+        if judgement.floors is None or action not in study.plan.actions:
+            from pytest_fairmedagent.errors import PlanError, closest
+
+            raise PlanError(
+                f"no floor of action {action!r} in this run.{closest(action, study.plan.actions)}"
+            )
+        return judgement.floors.outcomes[study.plan.actions.index(action)]
+
+    return of

@@ -1,0 +1,79 @@
+"""The options of the plugin. Declaring them computes nothing: defaults are decided when used."""
+
+from __future__ import annotations
+
+import pytest
+
+# name, metavar (None for a switch), what it does
+_OPTIONS = (
+    ("vignettes", "PATHS", "vignette files, folders or ids of shipped ones, comma-separated"),
+    ("swaps", "NAMES", "swaps or attributes to run, comma-separated; or a catalogue FILE.toml"),
+    ("actions", "NAMES", "actions to run, comma-separated"),
+    ("replicates", "R", "draws per arm and vignette"),
+    ("plan", "FILE", "plan file that registers families before the run"),
+    ("profile", "NAME", "quick, ci (default) or release: cases, replicates, margin, strictness"),
+    ("margin", "M", "largest signed gap that would not matter, above 0 and below 1"),
+    ("alpha", "A", "error rate of each family (default 0.05)"),
+    ("strict", "yes/no", "fail what is inconclusive"),
+    ("unmeasured", "fail/skip", "what becomes of items without a verdict (fail when CI is set)"),
+    ("gate-heterogeneous", "yes/no", "fail contrasts whose effects cancel"),
+    ("base-url", "URL", "server of the model, for hosted and compatible back ends"),
+    ("agent", "MODULE:ATTR", "an agent of your own: a callable from case to actions"),
+    ("concurrency", "N", "requests under way at once"),
+    ("seed", "N", "seed of schedule and draws (default: chosen when a series begins)"),
+    ("store", "PATH", "folder of the store (default .fairmed)"),
+    ("fresh", None, "draw everything anew, whatever the store holds"),
+    ("offline", None, "a trial that is not in the store is an error, never a call"),
+    ("keep-raw", "yes/no", "keep the model's replies in the store (default yes)"),
+)
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare every option, and an ini key `fairmed_NAME` that supplies its default."""
+    group = parser.getgroup("fairmed", "fairness tests of clinical agents")
+    group.addoption(
+        "--fairmed-model",
+        metavar="SPEC",
+        action="append",
+        dest="fairmed_model",
+        help="run the fairness tests on this model: an Ollama tag, anthropic/NAME, openai/NAME, "
+        "embedded, recorded/PATH or simulated:floor=...",
+    )
+    group.addoption(
+        "--fairmed-decoding",
+        metavar="K=V,...",
+        action="append",
+        dest="fairmed_decoding",
+        help="sampling parameters to send, such as temperature=0.7,top_p=0.9 (default: none)",
+    )
+    group.addoption(
+        "--fairmed-report",
+        metavar="FILE.json",
+        action="append",
+        dest="fairmed_report",
+        help="write the run record there; may be given several times",
+    )
+    for name, metavar, text in _OPTIONS:
+        dest = f"fairmed_{name.replace('-', '_')}"
+        if metavar is None:
+            group.addoption(
+                f"--fairmed-{name}", action="store_const", const="yes", dest=dest, help=text
+            )
+        else:
+            group.addoption(f"--fairmed-{name}", metavar=metavar, dest=dest, help=text)
+    for name in ("model", "decoding", *(name for name, _, _ in _OPTIONS)):
+        key = f"fairmed_{name.replace('-', '_')}"
+        parser.addini(key, f"default of --fairmed-{name}", default="")
+
+
+def asked_for(config: pytest.Config) -> bool:
+    """Whether the audit is on: `--fairmed-model` was typed on the command line.
+
+    A model in `addopts`, an ini file or the environment is a default and turns nothing on, so that
+    a plain `pytest` never bills anyone. A worker of xdist is asked by its controller.
+    """
+    if not config.getoption("fairmed_model", None):
+        return False
+    if hasattr(config, "workerinput"):
+        return True
+    return any(str(a).startswith("--fairmed-model") for a in config.invocation_params.args)

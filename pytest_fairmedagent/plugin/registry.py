@@ -1,0 +1,252 @@
+"""What a session has registered: settings, cases, swaps, families, and what each item tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_fairmedagent.domain import ACTIONS, Catalogue, Contrast, Family, Plan, Vignette
+from pytest_fairmedagent.errors import PlanError, closest
+from pytest_fairmedagent.files.plans import Registered, profile_path, read_plan
+from pytest_fairmedagent.files.settings import Settings, resolve
+from pytest_fairmedagent.files.swaps import read_swaps
+from pytest_fairmedagent.files.vignettes import select_vignettes
+
+if TYPE_CHECKING:
+    from pytest_fairmedagent.files.plans import FamilyTable
+
+MARK_ARGUMENTS = (
+    "swaps",
+    "actions",
+    "vignettes",
+    "replicates",
+    "margin",
+    "alpha",
+    "family",
+    "exploratory",
+)
+
+
+@dataclass(frozen=True)
+class Registration:
+    """One marked function: its family, and the names it has parametrised."""
+
+    family: Family
+    names: tuple[str, ...]
+
+
+class Registry:
+    """Reads what the session needs when it is first asked for, and registers marked functions."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self.families: dict[str, Family] = {}
+        self.cases: dict[str, Vignette] = {}  # of all families
+        self.registrations: dict[str, Registration] = {}
+
+    @cached_property
+    def settings(self) -> Settings:
+        return resolve(
+            lambda name: self._config.getoption(f"fairmed_{name}", None),
+            lambda name: self._config.getini(f"fairmed_{name}"),
+            root=self._config.invocation_params.dir,
+        )
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        return read_swaps(self.settings.swaps_file)
+
+    @cached_property
+    def registered(self) -> Registered:
+        settings = self.settings
+        return read_plan(settings.plan or profile_path(settings.profile), self.catalogue)
+
+    @cached_property
+    def vignettes(self) -> dict[str, Vignette]:
+        return self._vignettes(self.settings.vignettes or self.registered.file.vignettes)
+
+    def _vignettes(self, spec: str) -> dict[str, Vignette]:
+        return select_vignettes(spec, self._config.invocation_params.dir)
+
+    @property
+    def strict(self) -> bool:
+        given = self.settings.strict
+        return self.registered.file.strict if given is None else given
+
+    def plan(self) -> Plan:
+        """Return the plan of every family that was registered, with the controls."""
+        controls = self.registered.file.controls or list(self.catalogue.controls)
+        kinds = {name: self.catalogue.conditions[name].kind for name in controls}
+        return Plan(
+            families=tuple(self.families[name] for name in sorted(self.families)),
+            reference=self.catalogue.reference.id,
+            identical=tuple(name for name in controls if kinds[name] == "identical"),
+            shams=tuple(name for name in controls if kinds[name] == "sham"),
+        )
+
+    def register(self, nodeid: str, mark: pytest.Mark, names: Sequence[str]) -> Registration:
+        """Register a marked function that parametrises `names`. Raises PlanError."""
+        arguments = dict(mark.kwargs)
+        if mark.args:
+            raise PlanError(
+                "the mark takes keyword arguments only, as in fairmed(swaps='insurance')"
+            )
+        for name in arguments:
+            if name not in MARK_ARGUMENTS:
+                raise PlanError(
+                    f"the mark has no argument {name!r}.{closest(name, MARK_ARGUMENTS)}"
+                )
+        declared = self._declared(arguments)
+        family = self._family(nodeid, arguments, declared, per_vignette="vignette" in names)
+        known = self.families.setdefault(family.name, family)
+        if known != family:
+            raise PlanError(
+                f"family {family.name!r} is registered twice, with different vignettes, replicates "
+                "or parametrisation. Give the two functions the same, or families of their own."
+            )
+        registration = Registration(family, tuple(names))
+        self.registrations[nodeid] = registration
+        return registration
+
+    def _declared(self, arguments: dict[str, Any]) -> FamilyTable | None:
+        name = arguments.get("family")
+        if name is None:
+            return None
+        tables = {table.name: table for table in self.registered.file.family}
+        if name not in tables:
+            raise PlanError(
+                f"family {name!r} is not declared in {self.registered.path}.{closest(name, tables)}"
+            )
+        return tables[name]
+
+    def _family(
+        self,
+        nodeid: str,
+        arguments: dict[str, Any],
+        declared: FamilyTable | None,
+        *,
+        per_vignette: bool,
+    ) -> Family:
+        settings, defaults = self.settings, self.registered.file
+        swaps = arguments.get("swaps", declared.swaps if declared else self.catalogue.swaps)
+        actions = arguments.get("actions", declared.actions if declared else ACTIONS)
+        vignettes = self.vignettes
+        if "vignettes" in arguments and not settings.vignettes:
+            vignettes = self._vignettes(",".join(_words("vignettes", arguments["vignettes"])))
+        for vignette in vignettes.values():
+            known = self.cases.setdefault(vignette.id, vignette)
+            if known.digest != vignette.digest:
+                raise PlanError(f"two vignettes have the id {vignette.id!r}. Rename one of them.")
+        exploratory = arguments.get("exploratory", declared.exploratory if declared else False)
+        return Family(
+            name=declared.name if declared else nodeid,
+            swaps=self._swaps(_words("swaps", swaps)),
+            actions=_actions(_words("actions", actions)),
+            vignettes=tuple(vignettes),
+            # An option beats the mark: that is how one looks closer at a suite as it stands.
+            replicates=_number(
+                "replicates",
+                settings.replicates,
+                arguments.get("replicates"),
+                declared.replicates if declared else None,
+                defaults.replicates,
+            ),
+            margin=_margin(
+                settings.margin,
+                arguments.get("margin"),
+                declared.margin if declared else None,
+                defaults.margin,
+            ),
+            alpha=_share(
+                "alpha",
+                settings.alpha,
+                arguments.get("alpha"),
+                declared.alpha if declared else None,
+                defaults.alpha,
+            ),
+            gating=not exploratory,
+            per_vignette=per_vignette,
+        )
+
+    def _swaps(self, names: Sequence[str]) -> tuple[str, ...]:
+        try:
+            return self.catalogue.select(names)
+        except KeyError as error:
+            name = str(error.args[0])
+            attributes = {c.attribute for c in self.catalogue.conditions.values() if c.attribute}
+            raise PlanError(
+                f"unknown swap {name!r}.{closest(name, {*self.catalogue.swaps, *attributes})}"
+            ) from None
+
+    def selected(self, family: Family) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the swaps and actions of a family that the options select to be run."""
+        swaps, actions = family.swaps, family.actions
+        if self.settings.swaps:
+            chosen = self._swaps(self.settings.swaps)
+            swaps = tuple(swap for swap in swaps if swap in chosen)
+        if self.settings.actions:
+            chosen = _actions(self.settings.actions)
+            actions = tuple(action for action in actions if action in chosen)
+        return swaps, actions
+
+    def contrasts(self, nodeid: str, params: dict[str, Any]) -> tuple[Contrast, ...]:
+        """Return what one item tests. `params` are the values it was parametrised with."""
+        family = self.registrations[nodeid].family
+        swaps, actions = self.selected(family)
+        if "contrast" in params:
+            swaps = (params["contrast"],)
+        if "action" in params:
+            actions = (params["action"],)
+        vignettes: tuple[str | None, ...] = (None,)
+        if family.per_vignette:
+            vignettes = (params["vignette"],)
+        return tuple(
+            Contrast(family.name, swap, action, vignette)
+            for vignette in vignettes
+            for swap in swaps
+            for action in actions
+        )
+
+
+def _words(name: str, given: object) -> list[str]:
+    words = [given] if isinstance(given, str) else list(given) if _is_words(given) else None  # type: ignore[call-overload]
+    if not words:
+        raise PlanError(f"{name} is {given!r}, expected a name or a list of names")
+    return words
+
+
+def _is_words(given: object) -> bool:
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+        return False
+    return all(isinstance(word, str) for word in given)
+
+
+def _actions(names: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in ACTIONS:
+            raise PlanError(f"unknown action {name!r}.{closest(name, ACTIONS)}")
+    return tuple(action for action in ACTIONS if action in names)
+
+
+def _number(name: str, *candidates: object) -> int:
+    number = next(c for c in candidates if c is not None)
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= 100_000:
+        raise PlanError(f"{name} is {number!r}, expected a whole number from 1 to 100000")
+    return number
+
+
+def _share(name: str, *candidates: object) -> float:
+    share = next(c for c in candidates if c is not None)
+    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
+        raise PlanError(f"{name} is {share!r}, expected a number above 0 and below 1")
+    return float(share)
+
+
+def _margin(*candidates: object) -> float | None:
+    if all(c is None for c in candidates):
+        return None
+    return _share("margin", *candidates)

@@ -1,0 +1,46 @@
+"""The state of one test session: its registry, its studies, and what its items came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_fairmedagent.plugin.audit_run import AuditRun
+    from pytest_fairmedagent.plugin.registry import Registry
+    from pytest_fairmedagent.verdict import Verdict
+
+REGISTRY = pytest.StashKey["Registry"]()
+RUN = pytest.StashKey["AuditRun"]()
+VERDICTS = pytest.StashKey[list["Verdict"]]()
+SAMPLING_S = pytest.StashKey[float]()
+RECORDS = pytest.StashKey[list[str]]()  # what the workers of xdist have sent, as JSON
+
+
+def registry_of(config: pytest.Config) -> Registry:
+    """Return the session's registry, made when it is first asked for."""
+    if REGISTRY not in config.stash:
+        from pytest_fairmedagent.plugin.registry import Registry
+
+        config.stash[REGISTRY] = Registry(config)
+    return config.stash[REGISTRY]
+
+
+def run_of(config: pytest.Config) -> AuditRun:
+    """Return the session's run, made when it is first asked for."""
+    if RUN not in config.stash:
+        from pytest_fairmedagent.plugin.audit_run import AuditRun
+
+        config.stash[RUN] = AuditRun(config, registry_of(config))
+    return config.stash[RUN]
+
+
+def verdicts_of(item: pytest.Item) -> list[Verdict]:
+    """Return the verdicts that an item has come to so far."""
+    return item.stash.setdefault(VERDICTS, [])
+
+
+def marked(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    return [item for item in items if item.get_closest_marker("fairmed")]

@@ -1,0 +1,67 @@
+"""Before the first call: options are checked, and the plan says what it costs and can see."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_fairmedagent.domain import Family
+from pytest_fairmedagent.errors import FairmedError
+from pytest_fairmedagent.models.decoding import parse_decoding
+from pytest_fairmedagent.plugin.parametrise import NOTES
+from pytest_fairmedagent.plugin.session import registry_of, run_of
+from pytest_fairmedagent.stats import smallest_detectable_gap
+from pytest_fairmedagent.study import CALLS_PER_TRIAL, certification
+
+
+def check_options(config: pytest.Config) -> None:
+    """Raise pytest.UsageError for an option or a plan file that is not valid."""
+    registry, run = registry_of(config), run_of(config)
+    try:
+        settings = registry.settings
+        parse_decoding(settings.decoding)
+        assert registry.registered  # noqa: S101 - reads catalogue and plan file
+        if run.spec.backend == "simulated":
+            assert run.model  # noqa: S101 - checks the parameters
+    except FairmedError as error:
+        raise pytest.UsageError(f"{type(error).__name__}: {error}") from error
+    config.add_cleanup(run.close)
+
+
+def collection_lines(config: pytest.Config) -> list[str] | None:
+    """Return what the plan will do, for the lines below "collected"."""
+    run, registry = run_of(config), registry_of(config)
+    if not run.selected or config.get_verbosity() < 0:
+        return None
+    file = registry.registered.file
+    plan = registry.plan()
+    contrasts = {contrast for item in run.selected for contrast in run.contrasts(item)}
+    arms = plan.arms(contrasts)
+    n_trials = sum(arm.replicates for arm in arms)
+    conditions = len({arm.condition for arm in arms})
+    vignettes = len({arm.vignette for arm in arms})
+    lines = [
+        f"fairmed: profile {file.name}. {file.says}",
+        f"fairmed: {len(run.selected)} items, {len(contrasts)} contrasts; {vignettes} vignettes x "
+        f"{conditions} arms = {n_trials} trajectories, up to {n_trials * CALLS_PER_TRIAL} calls "
+        "without repairs",
+    ]
+    floor = file.assumed_floor
+    families = [f for f in plan.families if f.gating and any(c.family == f.name for c in contrasts)]
+    lines.extend(_power_line(family, floor) for family in families)
+    lines.extend(f"fairmed: warning: {note}" for note in config.stash.get(NOTES, []))
+    return lines
+
+
+def _power_line(family: Family, floor: float) -> str:
+    pairs = family.replicates * (1 if family.per_vignette else len(family.vignettes))
+    gap = smallest_detectable_gap(floor, pairs, alpha=family.alpha, n_members=family.size)
+    text = (
+        f"fairmed: family {family.name} ({family.size}): at a floor of {floor} it can see gaps of "
+        f"{gap:.2f} (power .8)"
+    )
+    if family.margin is None:
+        return f"{text} and, without a margin, certify nothing"
+    chance = certification(family, floor=floor, target=0.8).chance
+    return (
+        f"{text}; chance to certify all inside ±{family.margin:g} if nothing differs: {chance:.2f}"
+    )

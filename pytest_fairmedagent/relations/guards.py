@@ -1,0 +1,152 @@
+"""The guards of a run: what must hold before any of its contrasts may get a verdict.
+
+They share one budget per run (Holm at .01 each), so that a gate does not flake on itself: one
+serial test at .01 per check would fire somewhere in a tenth of all innocent runs.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_fairmedagent.domain import Plan, ReplicateTable
+from pytest_fairmedagent.stats import holm, runs_test, stratified_test
+
+LEVEL = 0.01
+MOST_MISSING = 0.10
+
+
+@dataclass(frozen=True)
+class GuardTest:
+    """One test of a guard: `condition` against the reference (or by itself), on one action.
+
+    `action` is "" where the whole trajectory is tested. `p_adjusted` is Holm's over the guard.
+    """
+
+    guard: str
+    condition: str
+    action: str
+    p: float
+    p_adjusted: float
+
+    @property
+    def rejects(self) -> bool:
+        return self.p_adjusted <= LEVEL
+
+    def __str__(self) -> str:
+        what = f"{self.condition}, {self.action}" if self.action else self.condition
+        return f"{self.guard}: {what}: p={self.p:.2g}, adjusted {self.p_adjusted:.2g}"
+
+
+@dataclass(frozen=True)
+class Guards:
+    """All guards of a run. `repeated` are conditions with an answer that was read twice."""
+
+    tests: tuple[GuardTest, ...]
+    repeated: frozenset[str]
+
+    @property
+    def rejecting(self) -> tuple[GuardTest, ...]:
+        return tuple(test for test in self.tests if test.rejects)
+
+    def against(self, swap: str, reference: str, action: str) -> list[str]:
+        """Return why a contrast may get no verdict, missing outcomes aside."""
+        reasons = []
+        for test in self.rejecting:
+            if test.action != action:
+                continue
+            if test.guard == "identical arm":
+                reasons.append(
+                    f"the identical re-render '{test.condition}' differs from the reference on "
+                    f"{action} (p={test.p:.2g}): arms are not comparable in this run"
+                )
+            if test.guard == "serial dependence" and test.condition in (swap, reference):
+                reasons.append(
+                    f"replicates of {test.condition} depend on the one before on {action} "
+                    f"(p={test.p:.2g}): they are not independent draws"
+                )
+        for condition in (swap, reference):
+            if condition in self.repeated:
+                reasons.append(
+                    f"answers of {condition} carry the id of another trial's answer: a cached "
+                    "answer is no replicate"
+                )
+        return reasons
+
+    def missingness(self, swap: str) -> GuardTest | None:
+        """Return the rejecting test that trajectories are incomplete more often in one arm."""
+        for test in self.rejecting:
+            if test.guard == "missingness" and test.condition == swap:
+                return test
+        return None
+
+
+def check_guards(table: ReplicateTable, plan: Plan, vignettes: Sequence[str]) -> Guards:
+    """Return the guards of a run over the vignettes it has drawn."""
+    conditions = [c for c in table.conditions if c != plan.reference]
+    present = [c for c in (plan.reference, *conditions) if table.has(vignettes, c)]
+    tests = [
+        *_identical(table, plan, vignettes, present),
+        *_serial(table, plan, vignettes, present),
+        *_missingness(table, plan, vignettes, present),
+    ]
+    return Guards(tuple(tests), _repeated(table))
+
+
+def _adjusted(guard: str, found: Sequence[tuple[str, str, float]]) -> list[GuardTest]:
+    if not found:
+        return []
+    adjusted = holm([p for _, _, p in found])
+    return [
+        GuardTest(guard, condition, action, p, float(q))
+        for (condition, action, p), q in zip(found, adjusted, strict=True)
+    ]
+
+
+def _identical(
+    table: ReplicateTable, plan: Plan, vignettes: Sequence[str], present: Sequence[str]
+) -> list[GuardTest]:
+    found = []
+    for condition in plan.identical:
+        for action in plan.actions if condition in present else ():
+            arm = table.counts(vignettes, condition, action)
+            base = table.counts(vignettes, plan.reference, action)
+            found.append((condition, action, stratified_test(arm.k, arm.n, base.k, base.n).p))
+    return _adjusted("identical arm", found)
+
+
+def _serial(
+    table: ReplicateTable, plan: Plan, vignettes: Sequence[str], present: Sequence[str]
+) -> list[GuardTest]:
+    found = []
+    for condition in present:
+        for action in plan.actions:
+            cells = [table.labels(vignette, condition, action) for vignette in vignettes]
+            found.append((condition, action, runs_test(cells).p))
+    return _adjusted("serial dependence", found)
+
+
+def _missingness(
+    table: ReplicateTable, plan: Plan, vignettes: Sequence[str], present: Sequence[str]
+) -> list[GuardTest]:
+    found = []
+    base = table.incomplete(vignettes, plan.reference)
+    for condition in present:
+        if condition in (plan.reference, *plan.controls):
+            continue
+        arm = table.incomplete(vignettes, condition)
+        found.append((condition, "", stratified_test(arm.k, arm.n, base.k, base.n).p))
+    return _adjusted("missingness", found)
+
+
+def _repeated(table: ReplicateTable) -> frozenset[str]:
+    owners: dict[str, set[tuple[str, str, int]]] = {}
+    for (vignette, condition), row in table.rows.items():
+        for index, trajectory in enumerate(row):
+            for response_id in trajectory.response_ids:
+                owners.setdefault(response_id, set()).add((vignette, condition, index))
+    shared = Counter(
+        condition for places in owners.values() if len(places) > 1 for _, condition, _ in places
+    )
+    return frozenset(shared)

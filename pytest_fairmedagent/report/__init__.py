@@ -1,0 +1,1 @@
+"""Views of one run record: JSON and terminal. Nothing is computed twice."""

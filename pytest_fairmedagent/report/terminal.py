@@ -1,0 +1,191 @@
+"""The terminal summary: a run record in lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from typing import Any
+
+Record = dict[str, Any]
+
+
+def summary_lines(record: Record, *, verbose: bool = False) -> list[str]:
+    """Return the summary of a record. With `verbose` every verdict gives all its reasons."""
+    lines: list[str] = []
+    for run in record["runs"]:
+        lines += [*_run(record, run), *_floors(record, run), *_contrasts(record, run, verbose)]
+        lines += [*_controls(record, run), *_dropped(record, run)]
+    lines += ["", *_closing(record)]
+    return [clean(line) for line in lines]
+
+
+def clean(text: str) -> str:
+    """Return a line without control characters, and never starting a CI command with '::'."""
+    printable = "".join(c if c.isprintable() else "?" for c in text)
+    return " " + printable if printable.lstrip().startswith("::") else printable
+
+
+def _run(record: Record, run: Record) -> Iterator[str]:
+    toy = "  (toy model: it says nothing about clinical models)" if run["toy"] else ""
+    yield f"model   {run['model']}{toy}"
+    profile = record["profile"]
+    yield f"plan    {profile['name']}: {profile['says']}"
+    if run["id"] is not None:
+        when = "before" if run["registered"] else "after (post hoc)"
+        yield f"        digest {run['plan_digest'][:12]}, registered {when} the first trial"
+    sources = f"{run['drawn']} drawn now"
+    if run["earlier"]:
+        since = f" (since {_date(run['since'])})" if run["since"] else ""
+        sources += f", {run['earlier']} from before{since}"
+    if not run["drawn"] and run["since"]:
+        sources = f"no new draws, {run['earlier']} trajectories from {_date(run['since'])}"
+    number = f", run {run['id']} in {run['store']}" if run["id"] is not None else ""
+    yield f"trials  {sources}{number}"
+    unset = [k for k, v in run["configuration"].get("decoding", {}).items() if v == "unset"]
+    sent = {k: v for k, v in run["configuration"].get("decoding", {}).items() if v != "unset"}
+    decoding = ", ".join(f"{k}={v}" for k, v in sent.items()) or "nothing"
+    extra = f"; decoding sent: {decoding}" if unset or sent else ""
+    yield f"config  {run['config_digest'][:12]}{extra}"
+    yield (
+        f"cost    {run['calls']} calls ({run['repairs']} repairs, {run['retries']} retries), "
+        f"{run['input_tokens']} + {run['output_tokens']} tokens, {run['elapsed_s']:.0f} s"
+    )
+
+
+def _floors(record: Record, run: Record) -> Iterator[str]:
+    arms = [a for a in record["arms"] if a["config_digest"] == run["config_digest"]]
+    reference = next((a for a in arms if a["condition"] == record["plan"]["reference"]), None)
+    if reference is None:
+        return
+    yield ""
+    yield (
+        f"instability floor by action ({reference['condition']} arm, {reference['vignettes']} "
+        f"vignettes, {reference['trajectories']} trajectories)"
+    )
+    for action, floor in [*reference["actions"].items(), ("pooled", reference["pooled"])]:
+        if floor["floor"] is None:
+            yield f"  {action:<16} unmeasured: no replicate pairs"
+            continue
+        low, high = floor["interval"]
+        rate = floor.get("rate")
+        share = f", action taken {rate:.2f}" if rate is not None else ""
+        yield (
+            f"  {action:<16} {floor['floor']:.3f} [{low:.3f}, {high:.3f}]  "
+            f"{floor['disagreements']} of {floor['pairs']} pairs disagree{share}"
+        )
+
+
+def _contrasts(record: Record, run: Record, verbose: bool) -> Iterator[str]:
+    mine = [c for c in record["contrasts"] if c["config_digest"] == run["config_digest"]]
+    families = {family["name"]: family for family in record["plan"]["families"]}
+    for name in dict.fromkeys(contrast["family"] for contrast in mine):
+        members = [contrast for contrast in mine if contrast["family"] == name]
+        first, gating = members[0], families[name]["gating"]
+        rule = f"Holm at {first['alpha']:g}" if gating else "exploratory, q by BH, never fails"
+        margin = f", margin ±{first['margin']:g}" if first["margin"] else ""
+        yield ""
+        yield f"contrasts of {name} ({first['family_size']} registered, {rule}{margin})"
+        head = f"  {'verdict':<12} {'action':<14} {'swap':<20} {'gap':>5} {'95 % interval':>15}"
+        yield head + f" {'flips':>5} {'floor':>5} {'b':>5} {'c':>5} {'p adj' if gating else 'q':>7}"
+        for contrast in members:
+            yield from _contrast(contrast, verbose)
+
+
+def _contrast(contrast: Record, verbose: bool) -> Iterator[str]:
+    p = contrast["p_adjusted"] if contrast["q"] is None else contrast["q"]
+    low, high = contrast["interval"]
+    cells = [
+        f"  {contrast['verdict']:<12} {contrast['action']:<14} {contrast['condition']:<20}",
+        f"{_signed(contrast['gap']):>5} {f'[{low:+.2f}, {high:+.2f}]':>15}",
+        f"{_rate(contrast['flip_rate']):>5} {_rate(contrast['floor']):>5}",
+        f"{_count(contrast['b']):>5} {_count(contrast['c']):>5} {_p(p):>7}",
+    ]
+    if contrast["vignette"]:
+        cells.append(f" {contrast['vignette']}")
+    yield " ".join(cells).rstrip()
+    telling = contrast["verdict"] in ("DISPARITY", "UNMEASURED") or verbose
+    for reason in contrast["reasons"] if telling else ():
+        yield f"      {reason}"
+    for flag in contrast["flags"]:
+        yield f"      {flag}"
+
+
+def _controls(record: Record, run: Record) -> Iterator[str]:
+    tests = [g for g in record["guards"] if g["config_digest"] == run["config_digest"]]
+    if not tests:
+        return
+    yield ""
+    yield "guards of the run (Holm at 0.01 each)"
+    for guard in dict.fromkeys(test["guard"] for test in tests):
+        of_guard = [test for test in tests if test["guard"] == guard]
+        smallest = min(test["p_adjusted"] for test in of_guard)
+        rejecting = [test for test in of_guard if test["rejects"]]
+        said = "REJECTS: " if rejecting else "clear, "
+        what = "; ".join(
+            f"{t['condition']}{', ' + t['action'] if t['action'] else ''}" for t in rejecting
+        )
+        tail = what or f"smallest adjusted p {_p(smallest)} of {len(of_guard)} tests"
+        yield f"  {guard:<18} {said}{tail}"
+
+
+def _dropped(record: Record, run: Record) -> Iterator[str]:
+    yield ""
+    total = sum(sum(reasons.values()) for reasons in run["missing"].values())
+    drawn = run["drawn"] + run["earlier"]
+    yield f"incomplete trajectories: {total} of {drawn}"
+    for condition, reasons in sorted(run["missing"].items()):
+        for reason, count in sorted(reasons.items()):
+            yield f"  {condition:<20} {count} x {reason}"
+    if not run["complete"]:
+        yield "  the plan was not drawn to its end: the same command goes on where this one stopped"
+
+
+def _closing(record: Record) -> Iterator[str]:
+    """Say what the gate has shown, and what it could have seen."""
+    counts = {status: n for status, n in record["verdicts"].items() if n}
+    yield ", ".join(f"{n} {status}" for status, n in counts.items()) or "no verdicts"
+    families = {f["name"]: f for f in record["plan"]["families"]}
+    gating = [c for c in record["contrasts"] if families[c["family"]]["gating"]]
+    if gating:
+        names = {contrast["family"] for contrast in gating}
+        # Registered families that were not run can reject nothing.
+        bound = min(1.0, sum(families[name]["alpha"] for name in names))
+        shown = sum(c["verdict"] in ("EQUIVALENT", "IDENTICAL") for c in gating)
+        word = "family" if len(names) == 1 else "families"
+        yield (
+            f"{len(names)} primary {word}; if nothing differs, a DISPARITY appears with chance at "
+            f"most {bound:g}. {shown} of {len(gating)} shown equivalent."
+        )
+    seen = [
+        c["smallest_detectable_gap"] for c in gating if c["smallest_detectable_gap"] is not None
+    ]
+    if seen:
+        low, high = min(seen), max(seen)
+        span = f"{low:.2f}" if round(low, 2) == round(high, 2) else f"{low:.2f} to {high:.2f}"
+        yield (
+            f"At its family's level this gate could have seen signed gaps of {span}, by contrast "
+            "(power .8); smaller ones would have passed unseen, and a flip inside the floor is "
+            "evidence of nothing."
+        )
+
+
+def _date(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _signed(value: float | None) -> str:
+    return "-" if value is None else f"{value:+.2f}"
+
+
+def _rate(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _count(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3g}"
+
+
+def _p(p: float | None) -> str:
+    if p is None:
+        return "-"
+    return "1" if p >= 0.9995 else f"{p:.4f}" if p >= 0.00095 else f"{p:.1e}"

@@ -1,0 +1,224 @@
+"""Drawing the trials of a plan with a few workers, each finished call on disk at once."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pytest_fairmedagent.agents.base import Agent
+from pytest_fairmedagent.domain import Case, Trajectory
+from pytest_fairmedagent.errors import ModelError
+from pytest_fairmedagent.models.base import ChatModel, Message, Reply, Request, Schema
+from pytest_fairmedagent.running.retries import with_retries
+from pytest_fairmedagent.running.schedule import Block, seed_of
+from pytest_fairmedagent.running.store import Draw, Run, Store
+
+POLL_S = 0.25
+LOST_IN_A_ROW = 5  # trials lost to the infrastructure one after another: the server is gone
+
+
+@dataclass
+class Progress:
+    """What a run has done so far. `waiting` are trials that another process is drawing."""
+
+    total: int
+    from_before: int = 0
+    done: int = 0
+    calls: int = 0
+    retries: int = 0
+    failed: int = 0
+    waiting: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def elapsed_s(self) -> float:
+        return time.monotonic() - self.started
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds left at the rate so far; None before the first trial is done."""
+        drawn = self.done - self.from_before
+        return (self.total - self.done) * self.elapsed_s / drawn if drawn > 0 else None
+
+
+class Sampler:
+    """Draws blocks of trials. One object draws once; `sample` returns when all are there.
+
+    Args:
+        cases: the rendered case of every (vignette, condition).
+        on_progress: called from the calling thread, a few times a second.
+    """
+
+    def __init__(
+        self,
+        *,
+        agent: Agent,
+        model: ChatModel,
+        store: Store,
+        run: Run,
+        cases: Mapping[tuple[str, str], Case],
+        on_progress: Callable[[Progress], None],
+    ) -> None:
+        self._agent, self._model = agent, model
+        self._store, self._run = store, run
+        self._cases = cases
+        self._report = on_progress
+        self._stop = threading.Event()
+        self._lock = threading.Lock()
+        self._lost_in_a_row = 0
+        self._error: BaseException | None = None
+
+    def sample(self, blocks: Sequence[Block], done: set[Draw]) -> Progress:
+        """Draw every trial of the blocks that is not in `done`.
+
+        Raises ModelError when the server is gone, and KeyboardInterrupt after the calls under way
+        have ended; in both cases all that is finished is in the store.
+        """
+        todo = [tuple(d for d in block if d not in done) for block in blocks]
+        self.progress = Progress(total=sum(map(len, blocks)))
+        self.progress.done = self.progress.from_before = len(done)
+        pending: queue.SimpleQueue[Block] = queue.SimpleQueue()
+        for block in filter(None, todo):
+            pending.put(block)
+        self._elsewhere: queue.SimpleQueue[Draw] = queue.SimpleQueue()
+        threads = [
+            threading.Thread(target=self._work, args=(pending, i), daemon=True, name=f"fairmed-{i}")
+            for i in range(self._model.workers)
+        ]
+        try:
+            for thread in threads:
+                thread.start()
+            while any(thread.is_alive() for thread in threads):
+                threads[0].join(POLL_S) if threads[0].is_alive() else time.sleep(POLL_S / 5)
+                self._report(self.progress)
+        except BaseException:
+            self._stop.set()
+            for thread in threads:
+                thread.join()  # the calls under way end, and are kept
+            raise
+        if self._error is not None:
+            raise self._error
+        self._wait_for_others()
+        self._report(self.progress)
+        return self.progress
+
+    def _work(self, pending: queue.SimpleQueue[Block], worker: int) -> None:
+        try:
+            while not self._stop.is_set():
+                try:
+                    block = pending.get_nowait()
+                except queue.Empty:
+                    return
+                for draw in block:
+                    if self._stop.is_set():
+                        return
+                    if self._store.claim(self._run, draw):
+                        self._draw(draw, worker)
+                    else:
+                        self._elsewhere.put(draw)
+        except BaseException as error:  # handed to the calling thread, which raises it
+            self._error = self._error or error
+            self._stop.set()
+
+    def _draw(self, draw: Draw, worker: int) -> None:
+        trial = draw.trial
+        ask = _Asker(self, draw, worker)
+        try:
+            trajectory = self._agent.run(self._cases[trial.vignette, trial.condition], ask)
+        except ModelError as error:
+            if self._stop.is_set():
+                self._store.release(self._run, draw)
+                return
+            reason = str(error).splitlines()[0]
+            trajectory = Trajectory({}, {"trial": reason}, calls=ask.calls, infrastructure=True)
+            self._lost(error)
+        except _Stopped:
+            self._store.release(self._run, draw)
+            return
+        except BaseException:
+            self._store.release(self._run, draw)
+            raise
+        else:
+            self._lost_in_a_row = 0
+        self._store.complete(self._run, draw, trajectory)
+        with self._lock:
+            self.progress.done += 1
+            self.progress.failed += trajectory.infrastructure
+
+    def _lost(self, error: ModelError) -> None:
+        with self._lock:
+            self._lost_in_a_row += 1
+            if not error.transient or self._lost_in_a_row >= LOST_IN_A_ROW:
+                self._error = self._error or error
+                self._stop.set()
+
+    def _wait_for_others(self) -> None:
+        """Wait for the trials that other processes have, and take over those they give up."""
+        others = []
+        while not self._elsewhere.empty():
+            others.append(self._elsewhere.get())
+        while others:
+            there = self._store.load(self._run, others, failed=True)
+            with self._lock:
+                self.progress.done += len(there)
+            others = [draw for draw in others if draw not in there]
+            self.progress.waiting = len(others)
+            self._report(self.progress)
+            if not others:
+                return
+            self._store.release_dead()
+            taken = [draw for draw in others if self._store.claim(self._run, draw)]
+            for draw in taken:
+                self._draw(draw, 0)
+                if self._error is not None:
+                    raise self._error
+            others = [draw for draw in others if draw not in taken]
+            time.sleep(POLL_S)
+
+
+class _Stopped(Exception):
+    """The run is being stopped; what is finished is stored."""
+
+
+class _Asker:
+    """Asks the model for one trial: from the store if this very request was answered before."""
+
+    def __init__(self, sampler: Sampler, draw: Draw, worker: int) -> None:
+        self._sampler, self._draw, self._worker = sampler, draw, worker
+        self.calls = 0
+
+    def __call__(
+        self,
+        stage: str,
+        attempt: int,
+        messages: tuple[Message, ...],
+        schema: Schema,
+        max_tokens: int,
+    ) -> Reply:
+        s = self._sampler
+        seed = seed_of(s._run.seed, self._draw, stage, attempt)
+        request = Request(stage, messages, schema, seed, max_tokens)
+        self.calls += 1
+        stored = s._store.reply(s._run, self._draw, stage, attempt, request.digest)
+        if stored is not None:
+            return stored
+        if s._stop.is_set():
+            raise _Stopped
+        start = time.monotonic()
+        reply = with_retries(
+            lambda: s._model.chat(request, self._worker),
+            on_retry=self._count_retry,
+            stopped=s._stop.is_set,
+        )
+        duration = time.monotonic() - start
+        s._store.keep(s._run, self._draw, stage, attempt, request.digest, seed, reply, duration)
+        with s._lock:
+            s.progress.calls += 1
+        return reply
+
+    def _count_retry(self) -> None:
+        with self._sampler._lock:
+            self._sampler.progress.retries += 1
