@@ -45,13 +45,19 @@ class StoreError(FairmedError):
 class DisparityError(AssertionError):
     """The signed exact test exceeds what the measured floor explains."""
 
+    __module__ = "builtins"  # as pytest does for its own: reports then begin with the verdict
+
 
 class InconclusiveError(AssertionError):
     """Neither a disparity nor equivalence was shown, and the run is strict."""
 
+    __module__ = "builtins"
+
 
 class UnmeasuredError(AssertionError):
     """No verdict may be given: a guard rejected, data are missing, or nothing was asserted."""
+
+    __module__ = "builtins"
 
 
 def closest(word: str, known: Iterable[str]) -> str:

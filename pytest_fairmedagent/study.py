@@ -98,6 +98,7 @@ class Study:
         fresh: begin a new series, whatever is in the store; the name is shared by the processes
             that work on it together.
         offline: a missing trial is an error, never a call.
+        only_fresh: refuse draws of another run, and a run that was finished by an earlier start.
     """
 
     plan: Plan
@@ -110,6 +111,7 @@ class Study:
     seed: int | None = None
     fresh: str = ""
     offline: bool = False
+    only_fresh: bool = False
     table: ReplicateTable | None = field(default=None, init=False)
     info: RunInfo | None = field(default=None, init=False)
     _judgement: Judgement | None = field(default=None, init=False)
@@ -196,7 +198,10 @@ class Study:
             default_seed=self._default_seed(),
             fresh=self.fresh,
         )
-        done = set(self.store.load(run, places.values()))
+        stored = self.store.load(run, places.values())
+        done = set(stored)
+        if self.only_fresh:
+            _refuse_old(run, [origin for _, origin, _ in stored.values()])
         if self.offline and len(done) < len(places):
             first = next(trial for trial, place in places.items() if place not in done)
             raise StoreError(
@@ -317,6 +322,14 @@ class Study:
             store=str(recording.path),
             complete=True,
         )
+
+
+def _refuse_old(run: Run, origins: Iterable[int]) -> None:
+    """Raise PlanError where trials belong to another run or the run has been judged before."""
+    old = sum(origin != run.id for origin in origins)
+    if old or run.finished is not None:
+        why = f"{old} of them belong to an earlier run" if old else "this run was judged before"
+        raise PlanError(f"this plan judges fresh draws only, and {why}.\n  Use --fairmed-fresh.")
 
 
 def _missing(

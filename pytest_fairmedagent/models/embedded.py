@@ -9,7 +9,6 @@ import threading
 from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -44,20 +43,24 @@ class EmbeddedModel:
         del base_url, base_url_trusted
         self.name = f"embedded/{path}" if path else "embedded"
         self.workers = workers or min(2, _usable_cores())
-        self.weights = weights.find_weights(path)
-        self.toy = weights.is_toy(self.weights)
+        self.toy = True  # until the weights are seen
+        self._path = path
         self._decoding = decoding
         self._n_ctx = int(decoding.parameters.get("num_ctx", N_CTX))
         self._key = secrets.token_hex(16)
+        self._weights = ""
         self._digest = ""
         self._servers: list[Any] = []
         self._locks = [threading.Lock() for _ in range(self.workers)]
 
     def open(self) -> None:
         """Load the weights for each worker and ask each something."""
-        self._digest = self._digest or weights.digest(self.weights)
-        if not self._servers:
-            self._servers = [self._load() for _ in range(self.workers)]
+        if self._servers:
+            return
+        file = weights.find_weights(self._path)
+        self._weights, self._digest = file.name, weights.digest(file)
+        self.toy = weights.is_toy(file)
+        self._servers = [self._load(str(file)) for _ in range(self.workers)]
         # The first call of a fresh server pages the weights in and starts from no cache. It is
         # made here, so that it is nobody's first draw.
         hello = Request("warm-up", ({"role": "user", "content": "Hello."},), {}, 0, 1)
@@ -68,7 +71,7 @@ class EmbeddedModel:
         """Return what identifies weights, runtime and decoding."""
         return {
             "backend": "embedded",
-            "model": self.weights.name,
+            "model": self._weights,
             "weights": f"sha256:{self._digest}",
             "server": f"xllamacpp {version('xllamacpp')}",
             "context": self._n_ctx,
@@ -82,7 +85,6 @@ class EmbeddedModel:
 
     def chat(self, request: Request, worker: int) -> Reply:
         """Return the model's answer, which the grammar holds to the schema."""
-        self._refuse_what_would_be_cut(request, worker)
         body: dict[str, Any] = {
             "messages": [dict(message) for message in request.messages],
             "max_tokens": request.max_tokens,
@@ -98,6 +100,7 @@ class EmbeddedModel:
         with self._locks[worker]:
             if not self._servers:
                 raise ModelError(f"{self.name}: the model is closed")
+            self._refuse_what_would_be_cut(request, worker)
             try:
                 answer = self._servers[worker].handle_chat_completions(body)
             except (RuntimeError, ValueError) as error:
@@ -117,9 +120,9 @@ class EmbeddedModel:
             for lock in self._locks:
                 lock.release()
 
-    def _load(self) -> Any:
+    def _load(self, file: str) -> Any:
         params = xllamacpp.CommonParams()
-        params.model.path = str(self.weights)
+        params.model.path = file
         params.n_ctx = self._n_ctx
         params.n_parallel = 1  # several slots make an answer depend on what shares its batch
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = THREADS
@@ -136,7 +139,7 @@ class EmbeddedModel:
             return xllamacpp.Server(params)
         except RuntimeError as error:
             raise ModelError(
-                f"{self.name}: llama.cpp cannot load {self.weights}: {plain(error)}\n"
+                f"{self.name}: llama.cpp cannot load {file}: {plain(error)}\n"
                 "  the file may be cut or of an architecture that this version does not know, or "
                 f"a window of {self._n_ctx} tokens needs more memory than there is"
             ) from error

@@ -35,8 +35,8 @@ def check_base_url(url: str, *, option: str = "--fairmed-base-url") -> None:
     if "@" in parts.netloc:
         # It would be written into records, logs and reports along with the URL.
         raise ModelError(
-            f"{option} carries a user name or password (…@{parts.hostname}), which would be recorded"
-            "\n  give the key in the environment instead"
+            f"{option} carries a user name or password (…@{parts.hostname}), which would be "
+            "recorded\n  give the key in the environment instead"
         )
     if parts.scheme not in ("http", "https") or not parts.hostname or not port_ok:
         raise ModelError(f"{option} is {url!r}, expected http://HOST:PORT/... or https://HOST/...")

@@ -113,9 +113,7 @@ def open_model(
         # load (another C library, a broken half of it) must show its own words.
         missing = isinstance(error, ModuleNotFoundError) and error.name == package
         state = "is not installed" if missing else f"does not load: {error}"
-        raise ModelError(
-            f"{spec.backend}: the package {package} {state}\n  {install}"
-        ) from error
+        raise ModelError(f"{spec.backend}: the package {package} {state}\n  {install}") from error
     model: ChatModel = getattr(backend, name)(
         spec.name,
         decoding=decoding,

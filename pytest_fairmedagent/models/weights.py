@@ -37,7 +37,8 @@ def find_weights(path: str) -> Path:
         raise ModelError(
             "embedded: no weights are installed\n"
             f"  {INSTALL}\n"
-            f"  or name a file: --fairmed-model=embedded/PATH.gguf, or {VARIABLE} in the environment"
+            "  or name a file: --fairmed-model=embedded/PATH.gguf, or the environment's "
+            f"{VARIABLE}"
         )
     return _checked(found, "the installed weights")
 

@@ -28,7 +28,7 @@ from pytest_fairmedagent.verdict import (
 EXPLORATORY = "EXPLORATORY"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ContrastUnderTest:
     """What the fixture `contrast` is: a swap against its reference, as this item sees it.
 
@@ -62,6 +62,10 @@ class ContrastUnderTest:
 
     def __str__(self) -> str:
         return self.swap
+
+    def __repr__(self) -> str:
+        where = "" if self.vignette is None else f" on {self.vignette}"
+        return f"<contrast {self.swap} vs reference{where}>"
 
 
 def assert_invariant(contrast: ContrastUnderTest, action: str) -> Verdict:

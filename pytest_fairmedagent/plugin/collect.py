@@ -74,10 +74,12 @@ def focus(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
 def _is_partial(config: pytest.Config) -> bool:
     """Whether `--lf` or `--sw` may have left fairness tests uncollected.
 
-    Where the last failure was the audit's own, it is the audit that runs again.
+    Where nothing failed they leave nothing out, and where the last failure was the audit's own, it
+    is the audit that runs again.
     """
     cache = getattr(config, "cache", None)
     for option, key in (("lf", "cache/lastfailed"), ("stepwise", "cache/stepwise")):
         if config.getoption(option, False):
-            return cache is None or AUDIT_ID not in str(cache.get(key, ""))
+            failed = str(cache.get(key, None) or "") if cache is not None else ""
+            return bool(failed) and AUDIT_ID not in failed
     return False

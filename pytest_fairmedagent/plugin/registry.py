@@ -182,6 +182,14 @@ class Registry:
                 f"unknown swap {name!r}.{closest(name, {*self.catalogue.swaps, *attributes})}"
             ) from None
 
+    def check_selection(self) -> None:
+        """Read catalogue and plan, and raise PlanError for a selected name they do not know."""
+        assert self.registered  # noqa: S101 - reads both files
+        if self.settings.swaps:
+            self._swaps(self.settings.swaps)
+        if self.settings.actions:
+            _actions(self.settings.actions)
+
     def selected(self, family: Family) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the swaps and actions of a family that the options select to be run."""
         swaps, actions = family.swaps, family.actions

@@ -19,7 +19,7 @@ def check_options(config: pytest.Config) -> None:
     try:
         settings = registry.settings
         parse_decoding(settings.decoding)
-        assert registry.registered  # noqa: S101 - reads catalogue and plan file
+        registry.check_selection()
         if run.spec.backend == "simulated":
             assert run.model  # noqa: S101 - checks the parameters
     except FairmedError as error:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
 
 Record = dict[str, Any]
+
+WIDTH = 104  # of the table of contrasts
 
 
 def summary_lines(record: Record, *, verbose: bool = False) -> list[str]:
@@ -16,7 +19,13 @@ def summary_lines(record: Record, *, verbose: bool = False) -> list[str]:
         lines += [*_run(record, run), *_floors(record, run), *_contrasts(record, run, verbose)]
         lines += [*_controls(record, run), *_dropped(record, run)]
     lines += ["", *_closing(record)]
-    return [clean(line) for line in lines]
+    return [part for line in lines for part in _wrapped(clean(line))]
+
+
+def _wrapped(line: str) -> list[str]:
+    """Fold a line of words; tables are within the width as they are."""
+    indent = " " * (len(line) - len(line.lstrip()) + 2)
+    return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False) or [""]
 
 
 def clean(text: str) -> str:

@@ -14,7 +14,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_fairmedagent.domain import Trajectory, Trial
@@ -257,7 +257,7 @@ class Store:
             self._db.execute(
                 "UPDATE trials SET state=?, finished=?, trajectory=?, owner=NULL, lease=NULL "
                 "WHERE series=? AND key=? AND draw=? AND state<>'done'",
-                (state, time.time(), json.dumps(asdict(trajectory)), *place),
+                (state, time.time(), json.dumps(vars(trajectory)), *place),
             )
             if not self.keep_raw and state == "done":
                 self._db.execute("DELETE FROM calls WHERE series=? AND key=? AND draw=?", place)
@@ -336,7 +336,7 @@ class Store:
             self._db.execute("BEGIN IMMEDIATE")
             self._db.execute(
                 "INSERT OR REPLACE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?)",
-                (*place, stage, attempt, request, seed, json.dumps(asdict(reply)), now, duration_s),
+                (*place, stage, attempt, request, seed, json.dumps(vars(reply)), now, duration_s),
             )
             self._db.execute(
                 "UPDATE trials SET lease=? WHERE series=? AND key=? AND draw=? AND owner=?",
