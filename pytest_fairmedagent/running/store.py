@@ -22,7 +22,7 @@ from pytest_fairmedagent.errors import StoreError
 from pytest_fairmedagent.models.base import Reply
 
 SCHEMA_VERSION = 1
-LEASE_S = 900.0  # renewed with every finished call, so it need only outlast the longest one
+LEASE_S = 900.0  # renewed while calls end, so it need only outlast the longest one
 
 _PROCESS = time.time_ns()  # tells this process from an earlier one with the same number
 
@@ -308,15 +308,15 @@ class Store:
 
     # Calls
 
-    def reply(self, run: Run, draw: Draw, stage: str, attempt: int, request: str) -> Reply | None:
-        """Return the stored reply to this very request of a trial, or None."""
+    def replies(self, run: Run, draw: Draw) -> dict[tuple[str, int], tuple[str, Reply]]:
+        """Return the finished calls of a trial: (stage, attempt) -> (request digest, reply)."""
         with self._lock:
-            row = self._db.execute(
-                "SELECT request, reply FROM calls WHERE series=? AND key=? AND draw=? AND stage=? "
-                "AND attempt=?",
-                (run.series, draw.key, draw.draw, stage, attempt),
-            ).fetchone()
-        return Reply(**json.loads(row[1])) if row is not None and row[0] == request else None
+            rows = self._db.execute(
+                "SELECT stage, attempt, request, reply FROM calls "
+                "WHERE series=? AND key=? AND draw=?",
+                (run.series, draw.key, draw.draw),
+            ).fetchall()
+        return {(row[0], row[1]): (row[2], Reply(**json.loads(row[3]))) for row in rows}
 
     def keep(
         self,
@@ -329,20 +329,21 @@ class Store:
         reply: Reply,
         duration_s: float,
     ) -> None:
-        """Store a finished call, and renew the lease of its trial."""
-        now = time.time()
+        """Store a finished call."""
         place = (run.series, draw.key, draw.draw)
+        call = (stage, attempt, request, seed, json.dumps(vars(reply)), time.time(), duration_s)
         with self._lock:
-            self._db.execute("BEGIN IMMEDIATE")
             self._db.execute(
-                "INSERT OR REPLACE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?)",
-                (*place, stage, attempt, request, seed, json.dumps(vars(reply)), now, duration_s),
+                "INSERT OR REPLACE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?)", (*place, *call)
             )
+
+    def renew(self, run: Run, draw: Draw) -> None:
+        """Renew the lease of a trial that this process has."""
+        with self._lock:
             self._db.execute(
                 "UPDATE trials SET lease=? WHERE series=? AND key=? AND draw=? AND owner=?",
-                (now + LEASE_S, *place, self._owner),
+                (time.time() + LEASE_S, run.series, draw.key, draw.draw, self._owner),
             )
-            self._db.execute("COMMIT")
 
 
 def _trajectory(text: str) -> Trajectory:
