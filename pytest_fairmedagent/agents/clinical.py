@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from pytest_fairmedagent.agents import parsing, prompts
 from pytest_fairmedagent.agents.base import Ask
@@ -43,19 +44,16 @@ class ClinicalAgent:
         }
 
     def run(self, case: Case, ask: Ask) -> Trajectory:
-        progress = _Progress([{"role": "system", "content": prompts.SYSTEM}])
+        menu = case.menu
+        progress = _Progress([{"role": "system", "content": prompts.system(menu)}])
         for stage in prompts.STAGES:
-            fields, question = stage.fields, stage.question
+            fields = prompts.fields_of(stage, menu)
+            question = prompts.step(stage, fields)
             if stage.name == "triage":
                 question = f"{case.text}\n\n{question}"
-            elif stage.name == "order":
-                fields = prompts.order_fields(case.menu)
-                menu = prompts.menu_text(case.menu)
-                question = question.format(most=prompts.MOST_ORDERS, menu=menu)
             elif stage.name == "reassess":
-                ordered = progress.outputs["order"]["orders"]
-                assert isinstance(ordered, list)  # noqa: S101 - for the type checker
-                question = question.format(results=prompts.results_text(case.menu, ordered))
+                ordered: Any = progress.outputs["order"]["orders"]
+                question = f"{prompts.results(menu, ordered)}\n\n{question}"
             progress.messages.append({"role": "user", "content": question})
             if not _decide(progress, stage.name, fields, stage.max_tokens, ask):
                 break
@@ -95,6 +93,7 @@ def _decide(
         progress.missing.pop(stage, None)
         progress.outputs[stage] = output
         # Later stages see the decision, not its spelling: white space must not carry over.
-        progress.messages.append({"role": "assistant", "content": json.dumps(output)})
+        told = json.dumps(output, separators=(",", ":"))
+        progress.messages.append({"role": "assistant", "content": told})
         return True
     return False

@@ -84,12 +84,18 @@ def pytest_collection_modifyitems(
     if not asked_for(config):
         return (yield)
     from pytest_fairmedagent.plugin.collect import focus
-    from pytest_fairmedagent.plugin.session import run_of
 
     focus(session, config, items)
-    result = yield
-    run_of(config).select(items)
-    return result
+    return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Take over what is left: `--lf` and others deselect after every `modifyitems` of ours."""
+    if asked_for(session.config):
+        from pytest_fairmedagent.plugin.session import run_of
+
+        run_of(session.config).select(session.items)
 
 
 def pytest_report_collectionfinish(config: pytest.Config) -> list[str] | None:

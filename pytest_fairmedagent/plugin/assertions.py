@@ -44,14 +44,20 @@ class ContrastUnderTest:
     item: pytest.Item
 
     def verdict(self, action: str) -> Verdict:
-        """Return the verdict on one action. Raises PlanError for one that is not registered."""
+        """Return the verdict on one action. Raises PlanError for what is not registered."""
+        __tracebackhide__ = True
         family = self.study.plan.family(self.family)
-        if action not in family.actions:
-            raise PlanError(
-                f"action {action!r} is not registered in family {family.name!r}, whose error rate "
-                f"is shared by {family.size} contrasts. Add it to actions= of the mark."
-                f"{closest(action, family.actions)}"
-            )
+        for kind, word, known in (
+            ("action", action, family.actions),
+            ("swap", self.swap, family.swaps),
+            ("vignette", self.vignette, family.vignettes),
+        ):
+            if word is not None and word not in known:
+                raise PlanError(
+                    f"{kind} {word!r} is not registered in family {family.name!r}, whose error "
+                    f"rate is shared by {family.size} contrasts. Add it to {kind}s= of the mark."
+                    f"{closest(str(word), known)}"
+                )
         found = self.study.judge().of(Contrast(family.name, self.swap, action, self.vignette))
         if found is None:
             raise PlanError(

@@ -23,6 +23,12 @@ def _param(request: pytest.FixtureRequest, name: str) -> str:
             f"{request.node.name}",
             pytrace=False,
         )
+    if not hasattr(request, "param"):
+        pytest.fail(
+            f"the fixture '{name}' has no value in {request.node.name}: name it as an argument of "
+            "the marked function, for what a function names becomes its items",
+            pytrace=False,
+        )
     return str(request.param)
 
 
@@ -102,7 +108,12 @@ def vignette(request: pytest.FixtureRequest) -> Vignette:
     """One vignette. An item for each; contrasts are then confined to it."""
     from pytest_fairmedagent.plugin.session import registry_of
 
-    return registry_of(request.config).cases[_param(request, "vignette")]
+    cases, name = registry_of(request.config).cases, _param(request, "vignette")
+    if name not in cases:
+        from pytest_fairmedagent.errors import closest
+
+        pytest.fail(f"unknown vignette {name!r}.{closest(name, cases)}", pytrace=False)
+    return cases[name]
 
 
 @pytest.fixture
@@ -115,6 +126,7 @@ def trajectories(
     """
 
     def of(condition: str) -> dict[str, list[Trajectory]]:
+        __tracebackhide__ = True
         assert study.table is not None  # noqa: S101 - it is sampled
         from pytest_fairmedagent.errors import PlanError, closest
 
@@ -134,6 +146,7 @@ def floor(request: pytest.FixtureRequest, study: Study) -> Callable[[str], Floor
     """A callable: action -> its floor in the reference arm, over the run's vignettes."""
 
     def of(action: str) -> Floor:
+        __tracebackhide__ = True
         judgement = study.judge()
         if judgement.floors is None or action not in study.plan.actions:
             from pytest_fairmedagent.errors import PlanError, closest

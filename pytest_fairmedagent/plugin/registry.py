@@ -202,16 +202,22 @@ class Registry:
         return swaps, actions
 
     def contrasts(self, nodeid: str, params: dict[str, Any]) -> tuple[Contrast, ...]:
-        """Return what one item tests. `params` are the values it was parametrised with."""
+        """Return what one item tests. `params` are the values it was parametrised with.
+
+        Values that its family does not register test nothing, and neither does an item that was
+        marked without being a function of its own: both end with an error of theirs when they run.
+        """
+        if nodeid not in self.registrations:
+            return ()
         family = self.registrations[nodeid].family
         swaps, actions = self.selected(family)
         if "contrast" in params:
-            swaps = (params["contrast"],)
+            swaps = tuple(swap for swap in family.swaps if swap == params["contrast"])
         if "action" in params:
-            actions = (params["action"],)
+            actions = tuple(action for action in family.actions if action == params["action"])
         vignettes: tuple[str | None, ...] = (None,)
         if family.per_vignette:
-            vignettes = (params["vignette"],)
+            vignettes = tuple(v for v in family.vignettes if v == params.get("vignette"))
         return tuple(
             Contrast(family.name, swap, action, vignette)
             for vignette in vignettes
