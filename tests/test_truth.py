@@ -63,12 +63,9 @@ def test_a_rule_that_fails_on_raw_flips_is_red_in_nearly_all_runs_without_a_gap(
 def test_missing_at_random_does_not_turn_runs_without_a_gap_red():
     red = 0
     for seed in range(RUNS // 4):
-        table = draw_table(
-            Truth(seed=seed), PLAN, FAMILY.members, CASES, seed=seed, missing=0.05
-        )
+        table = draw_table(Truth(seed=seed), PLAN, FAMILY.members, CASES, seed=seed, missing=0.05)
         red += any(
-            v.status in (DISPARITY, UNMEASURED)
-            for v in judge(table, PLAN, FAMILY.members).verdicts
+            v.status in (DISPARITY, UNMEASURED) for v in judge(table, PLAN, FAMILY.members).verdicts
         )
     # 2 of 50 is within the bound of .08; 7 or more of 50 has a chance below .1 even at that bound.
     assert red <= 6, f"{red} of {RUNS // 4} runs are red"

@@ -3,73 +3,271 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from typing import Any, NamedTuple, NoReturn
 
 from pytest_fairmedagent.domain import Trajectory, Trial
 from pytest_fairmedagent.errors import FileFormatError, StoreError
 
+LINES = (".jsonl", ".ndjson")
 
-class Row(BaseModel):
-    """One trajectory. `replicate` counts from 1; further keys are kept out, not refused."""
+_SPACE = re.compile(r"[ \t\r\n]*")
 
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+class Row(NamedTuple):
+    """One trajectory of a file. `replicate` counts from 1; `block` names a set of its own."""
 
     vignette: str
     condition: str
-    replicate: Annotated[int, Field(ge=1)]
-    outputs: dict[str, dict[str, Any]]
-    complete: bool | None = None
-    missing: dict[str, str] | None = None
-    calls: int = 0
-    retries: int = 0
+    replicate: int
+    outputs: Mapping[str, Mapping[str, object]]
+    missing: Mapping[str, str]
+    calls: int
+    retries: int
+    block: str | None
+    config: object
 
 
-class RecordFile:
-    """The trajectories of one file. Raises FileFormatError with file and row."""
+class RecordSource:
+    """One record file, read row by row, so that its size is no matter.
+
+    JSON Lines may begin with a line that is no trajectory: the header. `header` is whole only after
+    `rows` has ended, for a JSON object may go on behind its rows.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._header: dict[str, Any] = {}
+        self.header: dict[str, Any] = {}
+
+    def rows(self, block_key: str = "block") -> Iterator[tuple[int, Row]]:
+        """Yield line and trajectory of every row. Raises FileFormatError with file and line."""
+        try:
+            read = self._lines() if self.path.suffix in LINES else self._object()
+            for line, data in read:
+                yield line, check_row(self.path, line, data, block_key)
+        except OSError as error:
+            raise FileFormatError(f"{self.path}: cannot be read: {error.strerror}") from error
+
+    def _lines(self) -> Iterator[tuple[int, Any]]:
+        first = True
+        with self.path.open("rb") as file:
+            for number, raw in enumerate(file, start=1):
+                if raw.isspace():
+                    continue
+                try:
+                    data = json.loads(raw.decode("utf-8-sig" if first else "utf-8"))
+                except (ValueError, RecursionError) as error:
+                    self._fail(number, f"not valid JSON: {_reason(error)}")
+                if first and isinstance(data, dict) and not {"vignette", "outputs"} & set(data):
+                    inner = data.pop("rows", ())
+                    self.header = data
+                    for row in inner if isinstance(inner, list) else ():
+                        yield number, row
+                else:
+                    yield number, data
+                first = False
+
+    def _object(self) -> Iterator[tuple[int, Any]]:
+        try:
+            text = self.path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise FileFormatError(f"{self.path}: cannot be read: {error}") from error
+        scan = _Scan(self, text)
+        scan.take("{", "one JSON object with a list 'rows', or JSON Lines")
+        found = False
+        if not scan.sees("}"):
+            while True:
+                key = scan.value()
+                scan.take(":", "':'")
+                if key == "rows" and scan.sees("["):
+                    found = True
+                    while not scan.sees("]"):
+                        yield scan.line(), scan.value()
+                        if not scan.sees(","):
+                            scan.take("]", "',' or ']'")
+                            break
+                else:
+                    self.header[str(key)] = scan.value()
+                if not scan.sees(","):
+                    scan.take("}", "',' or '}'")
+                    break
+        if not found and (not scan.ends() or "vignette" in self.header):
+            self.header = {}  # it is JSON Lines by another name
+            yield from self._lines()
+        elif not found:
+            self._fail(1, "expected one JSON object with a list 'rows', or JSON Lines")
+        elif not scan.ends():
+            self._fail(scan.line(), "expected the end of the file behind the JSON object")
+
+    def _fail(self, line: int, message: str) -> NoReturn:
+        raise FileFormatError(f"{self.path}:{line}: {message}")
+
+
+class _Scan:
+    """Takes a JSON text apart piece by piece: a list of rows is never held as objects whole."""
+
+    def __init__(self, source: RecordSource, text: str) -> None:
+        self._source, self._text, self._at = source, text, 0
+        self._decode = json.JSONDecoder().raw_decode
+        self._counted, self._line = 0, 1
+        self._skip()
+
+    def line(self) -> int:
+        self._line += self._text.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
+
+    def ends(self) -> bool:
+        return self._at >= len(self._text)
+
+    def sees(self, sign: str) -> bool:
+        """Whether the next sign is this one, and then step over it."""
+        if self._text.startswith(sign, self._at):
+            self._at += 1
+            self._skip()
+            return True
+        return False
+
+    def take(self, sign: str, expected: str) -> None:
+        if not self.sees(sign):
+            self._source._fail(self.line(), f"not valid JSON: expected {expected}")
+
+    def value(self) -> Any:
+        try:
+            found, self._at = self._decode(self._text, self._at)
+        except (ValueError, RecursionError) as error:
+            self._at = getattr(error, "pos", self._at)
+            self._source._fail(self.line(), f"not valid JSON: {_reason(error)}")
+        self._skip()
+        return found
+
+    def _skip(self) -> None:
+        match = _SPACE.match(self._text, self._at)
+        assert match is not None  # noqa: S101 - it matches nothing too
+        self._at = match.end()
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+
+
+def check_row(path: Path, line: int, data: Any, block_key: str = "block") -> Row:
+    """Return the row. Raises FileFormatError with what is wrong; further keys are not minded.
+
+    Written out, not declared, because a file may hold a million of them.
+    """
+    try:
+        missing, calls, retries = data.get("missing"), data.get("calls"), data.get("retries")
+        row = Row(
+            data["vignette"],
+            data["condition"],
+            data["replicate"],
+            data["outputs"],
+            {} if missing is None else missing,
+            0 if calls is None else calls,
+            0 if retries is None else retries,
+            data.get(block_key),
+            data.get("config"),
+        )
+    except (KeyError, TypeError, AttributeError):
+        row = None
+    if row is None or not _sound(row, data.get("complete")):
+        raise FileFormatError(f"{path}:{line}: {_complaint(data, block_key)}")
+    if None in row.outputs.values():
+        row = row._replace(outputs={s: f for s, f in row.outputs.items() if f is not None})
+    if not row.missing and data.get("complete") is False:
+        row = row._replace(missing={"trial": "recorded as incomplete"})
+    if isinstance(row.block, int):
+        row = row._replace(block=str(row.block))
+    return row
+
+
+def _sound(row: Row, complete: object) -> bool:
+    return (
+        _is_name(row.vignette)
+        and _is_name(row.condition)
+        and _is_count(row.replicate)
+        and row.replicate > 0
+        and type(row.outputs) is dict
+        and all(fields is None or type(fields) is dict for fields in row.outputs.values())
+        and (row.missing == {} or _is_reasons(row.missing))
+        and _is_count(row.calls)
+        and _is_count(row.retries)
+        and (row.block is None or type(row.block) in (str, int))
+        and (row.config is None or type(row.config) in (str, dict))
+        and (complete is None or type(complete) is bool)
+    )
+
+
+def _is_name(value: object) -> bool:
+    return type(value) is str and value != ""
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
+
+
+def _is_reasons(value: object) -> bool:
+    return isinstance(value, dict) and all(isinstance(reason, str) for reason in value.values())
+
+
+def _complaint(data: Any, block_key: str) -> str:
+    """Return what is wrong with a row that is not sound."""
+    if not isinstance(data, dict):
+        return f"a row is {_shown(data)}, expected an object"
+    checks: list[tuple[str, str, Callable[[Any], bool]]] = [
+        ("vignette", "a name", _is_name),
+        ("condition", "a name", _is_name),
+        ("replicate", "a whole number from 1", lambda v: _is_count(v) and v > 0),
+        ("outputs", "an object {stage: {field: value}}", lambda v: isinstance(v, dict)),
+        ("missing", "an object {stage: reason}", _is_reasons),
+        ("calls", "a whole number from 0", _is_count),
+        ("retries", "a whole number from 0", _is_count),
+        (block_key, "a name or number", lambda v: type(v) in (str, int)),
+        ("config", "an object or a digest", lambda v: type(v) in (str, dict)),
+        ("complete", "true or false", lambda v: type(v) is bool),
+    ]
+    for key, expected, holds in checks:
+        needed = key in ("vignette", "condition", "replicate", "outputs")
+        if needed and key not in data:
+            return f"'{key}' is missing, expected {expected}"
+        if (needed or data.get(key) is not None) and not holds(data[key]):
+            return f"'{key}' is {_shown(data[key])}, expected {expected}"
+    stage = next(s for s, f in data["outputs"].items() if f is not None and type(f) is not dict)
+    value = _shown(data["outputs"][stage])
+    return f"'outputs.{stage}' is {value}, expected an object {{field: value}}"
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+class RecordFile:
+    """The trajectories of one file. Raises FileFormatError with file and line."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self._rows: dict[tuple[str, str, int], Trajectory] = {}
-        for place, data in self._read():
-            row = _row(place, data)
+        source = RecordSource(path)
+        for line, row in source.rows():
             key = (row.vignette, row.condition, row.replicate)
             if key in self._rows:
-                raise FileFormatError(
-                    f"{place}: {row.vignette}, {row.condition}, replicate {row.replicate} stands "
-                    "twice. A copy of a trajectory is no replicate."
-                )
-            self._rows[key] = _trajectory(row)
+                raise FileFormatError(f"{path}:{line}: {twice(row)}")
+            self._rows[key] = Trajectory(
+                row.outputs, dict(row.missing), calls=row.calls, repairs=row.retries
+            )
+        self._header = source.header
         if not self._rows:
-            raise FileFormatError(f"{path}: holds no trajectories. Expected rows of a record file.")
-
-    def _read(self) -> Iterator[tuple[str, Any]]:
-        try:
-            text = self.path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise FileFormatError(f"{self.path}: cannot be read: {error}") from error
-        if self.path.suffix == ".jsonl":
-            for number, line in enumerate(text.splitlines(), start=1):
-                if line.strip():
-                    yield f"{self.path}:{number}", _json(f"{self.path}:{number}", line)
-            return
-        whole = _json(str(self.path), text)
-        if not isinstance(whole, dict) or not isinstance(whole.get("rows"), list):
-            raise FileFormatError(f"{self.path}: expected one JSON object with a list 'rows'")
-        self._header = {k: v for k, v in whole.items() if k != "rows"}
-        for index, data in enumerate(whole["rows"]):
-            yield f"{self.path}: rows[{index}]", data
+            raise FileFormatError(f"{path}: {NO_ROWS}")
 
     def configuration(self) -> Mapping[str, object]:
         """Return what the file says of its configuration; else it counts as one, as declared."""
-        declared = self._header.get("configuration")
-        if isinstance(declared, dict):
-            return declared
-        return {"declared by": self.path.name, "model": str(self._header.get("model", "unknown"))}
+        return declared_configuration(self.path, self._header)
 
     def trajectory(self, trial: Trial) -> Trajectory:
         """Return a recorded trajectory. Raises StoreError for one that is not there."""
@@ -87,24 +285,20 @@ class RecordFile:
         return found
 
 
-def _json(place: str, text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise FileFormatError(f"{place}: not valid JSON: {error}") from error
+NO_ROWS = "holds no trajectories. Expected rows of a record file."
 
 
-def _row(place: str, data: Any) -> Row:
-    try:
-        return Row.model_validate(data)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = ".".join(map(str, first["loc"])) or "row"
-        raise FileFormatError(f"{place}: '{name}': {first['msg']}.") from None
+def twice(row: Row) -> str:
+    """Say that a trajectory has the place of another."""
+    return (
+        f"{row.vignette}, {row.condition}, replicate {row.replicate} stands twice. A copy of a "
+        "trajectory is no replicate."
+    )
 
 
-def _trajectory(row: Row) -> Trajectory:
-    missing = dict(row.missing or {})
-    if row.complete is False and not missing:
-        missing = {"trial": "recorded as incomplete"}
-    return Trajectory(row.outputs, missing, calls=row.calls, repairs=row.retries)
+def declared_configuration(path: Path, header: Mapping[str, Any]) -> Mapping[str, object]:
+    """Return what a header says of the configuration, or that it is the file's own."""
+    declared = header.get("configuration")
+    if isinstance(declared, dict):
+        return declared
+    return {"declared by": path.name, "model": str(header.get("model", "unknown"))}

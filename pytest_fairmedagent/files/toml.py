@@ -63,7 +63,9 @@ class TomlFile:
         try:
             return model.model_validate(self.data)
         except ValidationError as error:
-            problems = [self._problem(model, e) for e in error.errors(include_url=False)]
+            # A misspelt key is both unknown and missing; what is there comes first.
+            found = sorted(error.errors(include_url=False), key=lambda e: e["type"] == "missing")
+            problems = [self._problem(model, e) for e in found]
             more = "".join(f"\n  also: {problem}" for problem in problems[1:])
             raise FileFormatError(problems[0] + more) from None
 

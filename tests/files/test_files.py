@@ -1,0 +1,261 @@
+"""What people write: every mistake is named with its file, its line, and what was expected."""
+
+import re
+import shutil
+
+import pytest
+
+from pytest_fairmedagent.errors import FileFormatError, PlanError
+from pytest_fairmedagent.files.plans import PROFILES, profile_path, read_plan
+from pytest_fairmedagent.files.records import RecordFile
+from pytest_fairmedagent.files.settings import resolve
+from pytest_fairmedagent.files.swaps import read_swaps
+from pytest_fairmedagent.files.vignettes import (
+    read_vignette,
+    read_vignettes,
+    select_vignettes,
+    shipped_vignettes,
+)
+
+VIGNETTE = '''\
+schema = 1
+id = "cold_foot"
+title = "Cold foot"
+domain = "triage_escalation"
+difficulty = "clear"
+status = "author-derived"
+provenance = "Made for a test."
+guideline = "None, 2020"
+narrative = """
+A foot is cold.
+domain = "not a key, but a line of the text"
+"""
+
+[[menu]]
+id = "doppler"
+name = "Doppler"
+result = "No flow."
+
+[[menu]]
+id = "ecg"
+name = "ECG"
+result = "Atrial fibrillation."
+
+[[menu]]
+id = "lactate"
+name = "Lactate"
+result = "4.1 mmol/L."
+'''
+
+
+def write(tmp_path, text, name="cold_foot.toml"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_a_vignette_is_read_as_it_is_written(tmp_path):
+    found = read_vignette(write(tmp_path, VIGNETTE))
+    assert found.id == "cold_foot"
+    assert [order.id for order in found.menu] == ["doppler", "ecg", "lactate"]
+    assert found.menu[2].result == "4.1 mmol/L."
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "says"),
+    [
+        ('difficulty = "clear"', 'difficulty = "easy"', 5, "expected one of clear, intermediate"),
+        ('domain = "triage_escalation"', 'domian = "triage_escalation"', 4, "unknown key 'domian'"),
+        ('domain = "triage_escalation"\n', "", 1, "'domain' is missing. Add it."),
+        ('id = "ecg"', 'id = "ECG 12"', 20, "expected an id of 2 to 48 lower-case letters"),
+        ('name = "Lactate"', "name = 3", 26, "'menu[2].name' is 3"),
+        ('result = "4.1 mmol/L."', 'reslt = "4.1"', 27, "Did you mean 'result'?"),
+        ('id = "lactate"', 'id = "ecg"', 25, "order id 'ecg' stands twice"),
+        ("A foot is cold.", "Patient: someone.", 9, "starts with 'Patient:'"),
+        ("schema = 1", "schema = 2", 1, "'schema' is 2"),
+        ('title = "Cold foot"', 'title = "Cold foot', 3, "not valid TOML"),
+        ('title = "Cold foot"', 'title = " "', 3, "expected some text"),
+    ],
+)
+def test_a_broken_vignette_is_named_with_file_line_and_what_was_expected(
+    tmp_path, old, new, line, says
+):
+    assert old in VIGNETTE
+    path = write(tmp_path, VIGNETTE.replace(old, new, 1))
+    with pytest.raises(FileFormatError) as caught:
+        read_vignette(path)
+    first = str(caught.value).splitlines()[0]
+    assert first.startswith(f"{path}:{line}: "), first
+    assert says in str(caught.value)
+
+
+def test_every_problem_of_a_file_is_told_at_once(tmp_path):
+    text = VIGNETTE.replace('"clear"', '"easy"').replace('id = "ecg"', 'id = "E"')
+    with pytest.raises(FileFormatError, match="also: ") as caught:
+        read_vignette(write(tmp_path, text))
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_two_files_with_one_id_are_refused(tmp_path):
+    write(tmp_path, VIGNETTE)
+    write(tmp_path, VIGNETTE, "copy.toml")
+    with pytest.raises(FileFormatError, match=r"copy\.toml: the vignette id 'cold_foot' is also"):
+        read_vignettes([tmp_path])
+
+
+def test_an_empty_folder_is_no_case_set(tmp_path):
+    with pytest.raises(FileFormatError, match="holds no vignette"):
+        read_vignettes([tmp_path])
+
+
+def test_a_folder_an_id_and_a_file_can_be_named_together(tmp_path):
+    write(tmp_path, VIGNETTE)
+    found = select_vignettes("cold_foot.toml, hot_knee_urgent_care", tmp_path)
+    assert list(found) == ["cold_foot", "hot_knee_urgent_care"]
+    with pytest.raises(PlanError, match="Did you mean 'hot_knee_urgent_care'"):
+        select_vignettes("hot_knee_urgent_car", tmp_path)
+
+
+def swaps(tmp_path, old, new):
+    text = (shipped_vignettes() / "swaps.toml").read_text()
+    assert old in text
+    return write(tmp_path, text.replace(old, new, 1), "swaps.toml")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('set = { race = "Black" }', 'set = { rcae = "Black" }', "'rcae' is no slot of the line"),
+        ('set = { race = "Black" }', 'set = { race = "White" }', "half applied"),
+        ('set = { race = "Black" }', "", "changes no slot"),
+        ('attribute = "insurance"', "", "has no 'attribute'"),
+        ('id = "race_hispanic"', 'id = "race_black"', "stands twice or is taken"),
+        ('id = "race_hispanic"', 'id = "reference"', "stands twice or is taken"),
+        ('sex = "man"', "", "slot {sex} has no value"),
+        (
+            'kind = "identical"',
+            'kind = "identical"\nset = { hand = "left" }',
+            "must change no slot",
+        ),
+    ],
+)
+def test_a_broken_catalogue_is_named_with_file_and_line(tmp_path, old, new, says):
+    path = swaps(tmp_path, old, new)
+    with pytest.raises(FileFormatError, match=re.escape(says)) as caught:
+        read_swaps(path)
+    assert re.match(rf"{re.escape(str(path))}:\d+: ", str(caught.value))
+
+
+def test_the_shipped_conditions_are_those_that_the_project_names():
+    catalogue = read_swaps()
+    assert catalogue.swaps == (
+        "race_black",
+        "race_hispanic",
+        "insurance_medicaid",
+        "language_limited",
+        "black_woman_medicaid",
+    )
+    assert catalogue.controls == ("rerender", "sham_left_handed", "sham_born_in_june")
+    assert catalogue.select(["race_ethnicity"]) == ("race_black", "race_hispanic")
+
+
+def test_all_shipped_conditions_have_the_same_number_of_words():
+    lengths = {len(c.descriptor.split()) for c in read_swaps().conditions.values()}
+    assert len(lengths) == 1
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_the_profiles_are_plan_files_with_the_primary_family_of_18(profile):
+    plan = read_plan(profile_path(profile), read_swaps()).file
+    primary = plan.family[0]
+    assert plan.name == profile
+    assert (primary.name, primary.exploratory) == ("primary", False)
+    assert len(primary.swaps) * len(primary.actions) == 18
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('"race_black"', '"race_blak"', "Did you mean 'race_black'"),
+        ('controls = ["rerender"', 'controls = ["rerendr"', "unknown control 'rerendr'"),
+        ("replicates = 10", "replicates = 0", "'replicates' is 0"),
+        ("margin = 0.10", "margin = 1.5", "'margin' is 1.5"),
+        ('name = "secondary"', 'name = "primary"', "family 'primary' stands twice"),
+        ("exploratory = true", 'actions = ["admit"]', "unknown action 'admit'"),
+    ],
+)
+def test_a_broken_plan_is_named_with_file_and_line(tmp_path, old, new, says):
+    text = profile_path("ci").read_text()
+    assert old in text
+    path = write(tmp_path, text.replace(old, new, 1), "plan.toml")
+    with pytest.raises(FileFormatError, match=re.escape(says)) as caught:
+        read_plan(path, read_swaps())
+    assert re.match(rf"{re.escape(str(path))}:\d+: ", str(caught.value))
+
+
+def test_a_record_with_a_copied_trajectory_is_refused(tmp_path):
+    row = '{"vignette": "a", "condition": "reference", "replicate": 1, "outputs": {}}\n'
+    with pytest.raises(FileFormatError, match=r"rows\.jsonl:2: .* stands twice"):
+        RecordFile(write(tmp_path, row * 2, "rows.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("r.json", "{", "not valid JSON"),
+        ("r.json", "[]", "expected one JSON object with a list 'rows'"),
+        ("r.json", '{"rows": []}', "holds no trajectories"),
+        ("r.jsonl", '{"vignette": "a"}\n', r"r\.jsonl:1: "),
+        ("r.jsonl", "nonsense\n", r"r\.jsonl:1: not valid JSON"),
+    ],
+)
+def test_a_broken_record_is_named_with_its_place(tmp_path, name, text, says):
+    with pytest.raises(FileFormatError, match=says):
+        RecordFile(write(tmp_path, text, name))
+
+
+def settings(tmp_path, options=None, ini=None, env=None):
+    options, ini = options or {}, ini or {}
+    return resolve(options.get, lambda name: ini.get(name, ""), root=tmp_path, env=env or {})
+
+
+def test_the_command_line_comes_before_the_environment_before_the_ini_file(tmp_path):
+    ini, env = {"replicates": "3"}, {"FAIRMED_REPLICATES": "5"}
+    assert settings(tmp_path, ini=ini).replicates == 3
+    assert settings(tmp_path, ini=ini, env=env).replicates == 5
+    assert settings(tmp_path, {"replicates": "7"}, ini, env).replicates == 7
+
+
+@pytest.mark.parametrize(
+    ("options", "env", "says"),
+    [
+        ({"replicates": "many"}, {}, "--fairmed-replicates is 'many', expected a whole number"),
+        ({"margin": "5"}, {}, "--fairmed-margin is '5', expected a number above 0 and below 1"),
+        ({"margin": "nan"}, {}, "expected a number above 0"),
+        ({}, {"FAIRMED_STRICT": "maybe"}, "environment variable FAIRMED_STRICT is 'maybe'"),
+        ({"profile": "fast"}, {}, "expected quick, ci or release"),
+        ({"model": ["a", "b"]}, {}, "--fairmed-model is given 2 times"),
+        ({"report": ["out.pdf"]}, {}, r"expected a name ending in \.json"),
+    ],
+)
+def test_an_option_that_makes_no_sense_is_named_with_where_it_came_from(
+    tmp_path, options, env, says
+):
+    with pytest.raises(PlanError, match=says):
+        settings(tmp_path, options, env=env)
+
+
+def test_unmeasured_fails_where_ci_is_set_and_skips_elsewhere(tmp_path):
+    assert settings(tmp_path).unmeasured == "skip"
+    assert settings(tmp_path, env={"CI": "true"}).unmeasured == "fail"
+    assert settings(tmp_path, {"unmeasured": "skip"}, env={"CI": "true"}).unmeasured == "skip"
+
+
+def test_a_url_from_the_ini_file_is_not_trusted_with_a_key(tmp_path):
+    assert not settings(tmp_path, ini={"base_url": "http://x"}).base_url_trusted
+    assert settings(tmp_path, {"base_url": "http://x"}).base_url_trusted
+
+
+def test_the_shipped_vignettes_can_be_copied_and_read_elsewhere(tmp_path):
+    shutil.copytree(shipped_vignettes(), tmp_path / "cases")
+    assert len(read_vignettes([tmp_path / "cases"])) == 8

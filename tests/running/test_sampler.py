@@ -1,0 +1,265 @@
+"""Drawing: every trial ends as a result or as missing with its reason; no finished call is lost."""
+
+import json
+import sqlite3
+import threading
+import time
+
+import pytest
+
+from pytest_fairmedagent.agents.clinical import ClinicalAgent
+from pytest_fairmedagent.domain import ACTIONS, Family, Plan
+from pytest_fairmedagent.errors import ModelError
+from pytest_fairmedagent.files.swaps import read_swaps
+from pytest_fairmedagent.models.base import Reply
+from pytest_fairmedagent.models.simulated import SimulatedModel, Truth
+from pytest_fairmedagent.running import sampler as sampler_module
+from pytest_fairmedagent.running.retries import with_retries
+from pytest_fairmedagent.running.store import Store
+from pytest_fairmedagent.study import Study
+from pytest_fairmedagent.testing import blank_vignettes
+
+CATALOGUE = read_swaps()
+CASES = blank_vignettes(3)
+FAMILY = Family("f", ("race_black",), tuple(ACTIONS), tuple(CASES), replicates=4)
+PLAN = Plan((FAMILY,), "reference", ("rerender",))
+N_TRIALS = 3 * 3 * 4
+
+
+class Faulty(SimulatedModel):
+    """A simulated model whose calls go through `fault(n, request)` first; n counts from 1."""
+
+    def __init__(self, fault, workers=1):
+        super().__init__("faulty", Truth(), CATALOGUE)
+        self.workers = workers
+        self.requests = []
+        self._fault = fault
+        self._guard = threading.Lock()
+
+    def chat(self, request, worker):
+        with self._guard:
+            self.requests.append(request)
+            n = len(self.requests)
+        answer = self._fault(n, request)
+        return answer if answer is not None else super().chat(request, worker)
+
+
+def study(tmp_path, model, **changes):
+    return Study(PLAN, CASES, CATALOGUE, ClinicalAgent(), model, Store(tmp_path), **changes)
+
+
+def n_calls(tmp_path):
+    with sqlite3.connect(tmp_path / "runs.sqlite") as db:
+        return db.execute("SELECT count(*) FROM calls").fetchone()[0]
+
+
+def n_outputs(found):
+    return [t.outputs for row in found.table.rows.values() for t in row]
+
+
+def test_every_trial_of_the_plan_is_drawn_with_five_calls(tmp_path):
+    found = study(tmp_path, SimulatedModel("m", Truth(), CATALOGUE))
+    found.sample(FAMILY.members)
+    assert found.info.complete
+    assert (found.info.drawn, found.info.calls) == (N_TRIALS, 5 * N_TRIALS)
+    assert all(len(row) == 4 for row in found.table.rows.values())
+
+
+def test_a_second_start_draws_nothing_and_finds_the_same(tmp_path):
+    first = study(tmp_path, SimulatedModel("m", Truth(), CATALOGUE))
+    first.sample(FAMILY.members)
+    model = Faulty(lambda n, request: pytest.fail("a call was repeated"))
+    model.name = "m"
+    again = study(tmp_path, model)
+    again.sample(FAMILY.members)
+    assert (again.info.drawn, again.info.earlier) == (0, N_TRIALS)
+    assert n_outputs(again) == n_outputs(first)
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path):
+    def interrupt(n, request):
+        if n == 42:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        study(tmp_path, Faulty(interrupt)).sample(FAMILY.members)
+    assert n_calls(tmp_path) == 41
+    model = Faulty(lambda n, request: None)
+    resumed = study(tmp_path, model)
+    resumed.sample(FAMILY.members)
+    assert len(model.requests) == 5 * N_TRIALS - 41
+    undisturbed = study(tmp_path / "other", SimulatedModel("m", Truth(), CATALOGUE))
+    undisturbed.sample(FAMILY.members)
+    assert n_outputs(resumed) == n_outputs(undisturbed)
+
+
+def test_with_many_workers_no_call_is_made_twice(tmp_path):
+    model = Faulty(lambda n, request: time.sleep(0.0005), workers=8)
+    found = study(tmp_path, model)
+    found.sample(FAMILY.members)
+    assert len(model.requests) == len({r.digest for r in model.requests}) == 5 * N_TRIALS
+    again = study(tmp_path / "again", Faulty(lambda n, request: None, workers=8))
+    again.sample(FAMILY.members)
+    assert n_outputs(found) == n_outputs(again)
+
+
+def test_another_concurrency_is_another_configuration(tmp_path):
+    one, two = (study(tmp_path, Faulty(lambda n, r: None, workers=n)) for n in (1, 2))
+    one.sample(FAMILY.members)
+    two.sample(FAMILY.members)
+    assert one.info.config_digest != two.info.config_digest
+    assert two.info.earlier == 0
+
+
+def test_a_reply_that_is_not_valid_is_asked_for_once_more_and_recorded(tmp_path):
+    seen = []
+
+    def prose_first(n, request):
+        seen.append(request)
+        last = request.messages[-1]["content"]
+        if request.stage == "reassess" and "cannot be used" not in last:
+            return Reply("I would admit this patient.")
+        return None
+
+    found = study(tmp_path, Faulty(prose_first))
+    found.sample(FAMILY.members)
+    assert (found.info.repairs, found.info.calls) == (N_TRIALS, 6 * N_TRIALS)
+    assert not found.info.missing
+    repairs = [r.messages[-1]["content"] for r in seen if "cannot be" in r.messages[-1]["content"]]
+    assert all("no JSON object in the reply" in text for text in repairs)
+
+
+def test_a_stage_that_stays_invalid_is_missing_with_its_reason_and_ends_the_trajectory(tmp_path):
+    def never(n, request):
+        return Reply('{"orders": ["surgery"]}') if request.stage == "order" else None
+
+    found = study(tmp_path, Faulty(never))
+    found.sample(FAMILY.members)
+    trajectory = next(iter(found.table.rows.values()))[0]
+    assert trajectory.missing["order"] == "orders holds 'surgery', which is not on the menu"
+    assert trajectory.missing["reassess"] == "not reached"
+    assert set(trajectory.outputs) == {"triage"}
+    assert found.info.missing["reference"] == {
+        "order: orders holds 'surgery', which is not on the menu": 12
+    }
+
+
+def test_transient_faults_are_tried_again_and_lose_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("time.sleep", lambda s: None)
+
+    def busy(n, request):
+        if n % 3 == 0:
+            raise ModelError("overloaded", transient=True, retry_after_s=0.0)
+
+    found = study(tmp_path, Faulty(busy))
+    found.sample(FAMILY.members)
+    assert found.info.complete
+    assert found.info.retries > 0
+    assert n_calls(tmp_path) == 5 * N_TRIALS
+
+
+def test_a_trial_lost_to_the_server_is_missing_now_and_drawn_on_the_next_start(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(sampler_module, "with_retries", lambda call, **_: call())
+
+    def once(n, request):
+        if n == 7:
+            raise ModelError("connection lost", transient=True)
+
+    first = study(tmp_path, Faulty(once))
+    first.sample(FAMILY.members)
+    assert not first.info.complete
+    assert sum(sum(reasons.values()) for reasons in first.info.missing.values()) == 1
+    second = study(tmp_path, Faulty(lambda n, request: None))
+    second.sample(FAMILY.members)
+    assert second.info.complete
+    assert (second.info.drawn, second.info.missing) == (1, {})
+
+
+def test_a_server_that_is_gone_ends_the_run_instead_of_failing_every_trial(tmp_path, monkeypatch):
+    monkeypatch.setattr(sampler_module, "with_retries", lambda call, **_: call())
+
+    def gone(n, request):
+        if n > 20:
+            raise ModelError("connection refused", transient=True)
+
+    model = Faulty(gone)
+    with pytest.raises(ModelError, match="connection refused"):
+        study(tmp_path, model).sample(FAMILY.members)
+    assert len(model.requests) <= 20 + sampler_module.LOST_IN_A_ROW
+
+
+def test_a_fault_that_cannot_pass_ends_the_run_at_once(tmp_path):
+    def wrong(n, request):
+        raise ModelError("no such model")
+
+    model = Faulty(wrong)
+    with pytest.raises(ModelError, match="no such model"):
+        study(tmp_path, model).sample(FAMILY.members)
+    assert len(model.requests) == 1
+
+
+def test_two_processes_share_the_work_and_both_end_with_all_of_it(tmp_path):
+    models = [Faulty(lambda n, request: time.sleep(0.001)) for _ in range(2)]
+    studies = [study(tmp_path, model) for model in models]
+    threads = [threading.Thread(target=s.sample, args=(list(FAMILY.members),)) for s in studies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(len(model.requests) for model in models) == 5 * N_TRIALS
+    assert n_outputs(studies[0]) == n_outputs(studies[1])
+    assert all(s.info.complete for s in studies)
+
+
+def test_the_agent_is_never_shown_which_arm_it_is_in(tmp_path):
+    model = Faulty(lambda n, request: None)
+    study(tmp_path, model).sample(FAMILY.members)
+    sent = json.dumps([request.messages for request in model.requests]).lower()
+    for word in ("race_black", "rerender", "reference", "sham", "fair", "bias", "audit"):
+        assert word not in sent, word
+
+
+class TestRetries:
+    def run(self, outcomes, **options):
+        waits, clock = [], [0.0]
+        outcomes = iter(outcomes)
+
+        def call():
+            outcome = next(outcomes)
+            if isinstance(outcome, Exception):
+                raise outcome
+            return outcome
+
+        def sleep(seconds):
+            waits.append(seconds)
+            clock[0] += seconds
+
+        options = {"on_retry": lambda: None, "stopped": lambda: False, **options}
+        try:
+            return with_retries(call, sleep=sleep, clock=lambda: clock[0], **options), waits
+        except ModelError as error:
+            return error, waits
+
+    def test_waits_what_the_server_asks(self):
+        busy = ModelError("busy", transient=True, retry_after_s=4.0)
+        assert self.run([busy, busy, "ok"]) == ("ok", [4.0, 4.0])
+
+    def test_waits_longer_each_time_with_jitter(self):
+        busy = ModelError("busy", transient=True)
+        result, waits = self.run([busy] * 4 + ["ok"])
+        assert result == "ok"
+        for wait, most in zip(waits, (1, 2, 4, 8), strict=True):
+            assert most / 2 <= wait <= most
+
+    def test_gives_up_when_the_budget_of_time_is_spent(self):
+        busy = ModelError("busy", transient=True, retry_after_s=10.0)
+        error, waits = self.run([busy] * 100, budget_s=35.0)
+        assert error is busy
+        assert sum(waits) <= 35
+
+    def test_does_not_try_again_what_cannot_pass(self):
+        error, waits = self.run([ModelError("no such model"), "ok"])
+        assert str(error) == "no such model"
+        assert waits == []
