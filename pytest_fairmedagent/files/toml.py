@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -94,9 +94,10 @@ def _known_keys(model: type[BaseModel], location: Sequence[str | int]) -> list[s
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    arguments = get_args(annotation)  # first: before Python 3.11 list[X] passes for a class
+    if not arguments and isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [m for arg in getattr(annotation, "__args__", ()) for m in _models_in(arg)]
+    return [model for argument in arguments for model in _models_in(argument)]
 
 
 def _line_numbers(text: str) -> dict[tuple[str | int, ...], int]:
