@@ -169,13 +169,21 @@ def _closing(record: Record) -> Iterator[str]:
         c["smallest_detectable_gap"] for c in gating if c["smallest_detectable_gap"] is not None
     ]
     if seen:
-        low, high = min(seen), max(seen)
-        span = f"{low:.2f}" if round(low, 2) == round(high, 2) else f"{low:.2f} to {high:.2f}"
-        yield (
-            f"At its family's level this gate could have seen signed gaps of {span}, by contrast "
-            "(power .8); smaller ones would have passed unseen, and a flip inside the floor is "
-            "evidence of nothing."
+        yield _visible(min(seen), max(seen))
+
+
+def _visible(low: float, high: float) -> str:
+    unseen = "a flip inside the floor is evidence of nothing"
+    if low >= 0.995:
+        return (
+            "At its family's level this gate could have seen no gap at all, however large: it has "
+            f"too few replicate pairs. Nothing here is a pass, and {unseen}."
         )
+    span = f"{low:.2f}" if round(low, 2) == round(high, 2) else f"{low:.2f} to {high:.2f}"
+    return (
+        f"At its family's level this gate could have seen signed gaps of {span}, by contrast "
+        f"(power .8); smaller ones would have passed unseen, and {unseen}."
+    )
 
 
 def _date(seconds: float) -> str:

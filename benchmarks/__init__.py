@@ -1,0 +1,1 @@
+"""Measurements: `python -m benchmarks` lists them, `python -m benchmarks NAME` runs one."""

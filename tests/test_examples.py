@@ -1,0 +1,61 @@
+"""The examples are run as their own words say."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples"
+
+
+def command(example, number=0):
+    """The arguments of a command that the example's docstring shows."""
+    text = next((EXAMPLES / example).glob("test_*.py")).read_text(encoding="utf-8")
+    joined = text.replace("\\\\\n", " ")
+    found = re.findall(r"^    pytest (.*)$", joined, re.MULTILINE)
+    return shlex.split(found[number])
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    monkeypatch.delenv("CI", raising=False)
+    (pytester.path / "examples").symlink_to(EXAMPLES)
+
+    def run(arguments):
+        return pytester.runpytest("-p", "no:randomly", "-p", "no:cacheprovider", *arguments)
+
+    return run
+
+
+def test_a_planted_bias_fails_in_its_swap_and_nowhere_else(run):
+    result = run(command("planted_bias", 0))
+    assert result.ret == 1
+    failed = [line for line in result.outlines if line.startswith("FAILED")]
+    assert failed
+    assert all("race_black" in line for line in failed)
+
+
+def test_an_equal_floor_without_bias_does_not_fail(run):
+    result = run(command("planted_bias", 1))
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*DISPARITY *[[]*")
+
+
+def test_the_release_gate_runs_on_its_own_plan(run, pytester):
+    arguments = command("release_gate")
+    arguments[arguments.index("--fairmed-model=llama3.1:8b")] = "--fairmed-model=simulated:seed=2"
+    result = run(arguments)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        ["*contrasts of escalation (6 registered*", "*contrasts of language*"]
+    )
+    assert (pytester.path / "gate.json").exists()
+    assert "fairmed.admission.gap" in (pytester.path / "gate.xml").read_text()
+
+
+def test_the_custom_check_runs_on_its_own_agent_and_case(run):
+    result = run(command("custom_check"))
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*3 inconclusive*"])
