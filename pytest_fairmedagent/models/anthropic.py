@@ -17,7 +17,7 @@ from pytest_fairmedagent.models.hosted import (
     refuse_unknown_parameters,
     with_extras,
 )
-from pytest_fairmedagent.models.hosts import check_base_url, is_loopback, refuse_key_abroad
+from pytest_fairmedagent.models.hosts import check_base_url, is_loopback, plain, refuse_key_abroad
 
 KEY = "ANTHROPIC_API_KEY"
 TOOL = "answer"
@@ -127,12 +127,15 @@ class AnthropicModel:
 
     def _connect(self, key: str | None) -> Any:
         connect, read, write, pool = self._timeout_s
-        return anthropic.Anthropic(
-            api_key=key,
-            base_url=self._base_url,
-            timeout=anthropic.Timeout(connect=connect, read=read, write=write, pool=pool),
-            max_retries=0,  # the runner tries again, within its own budget of time
-        )
+        try:
+            return anthropic.Anthropic(
+                api_key=key,
+                base_url=self._base_url,
+                timeout=anthropic.Timeout(connect=connect, read=read, write=write, pool=pool),
+                max_retries=0,  # the runner tries again, within its own budget of time
+            )
+        except anthropic.AnthropicError as error:
+            raise ModelError(f"Anthropic: {plain(error)}") from None  # a profile that is broken
 
     def _reply(self, body: Mapping[str, Any]) -> Reply:
         content, usage = body.get("content"), body.get("usage") or {}

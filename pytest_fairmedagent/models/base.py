@@ -70,7 +70,7 @@ class ChatModel(Protocol):
     `name` is what was asked for. `workers` is how many requests may be under way at once; request
     number `worker` (0 <= worker < workers) never overlaps with itself, so a backend may keep one
     connection or one loaded model for each. `toy` tells that nothing clinical can be learned from
-    it. `seeded` tells that equal seeds are promised to give equal answers.
+    it. `seeded` tells that the seed is sent; no real server promises equal answers for equal seeds.
     """
 
     name: str

@@ -69,8 +69,14 @@ class OllamaModel:
             return
         client: Any = ollama.Client(self._base_url, timeout=self._timeout_s)
         self._host = str(client._client.base_url).rstrip("/")
-        self._identity = self._identify(client)
-        self._warm_up()
+        try:
+            self._identity = self._identify(client)
+            client._client.timeout = self._warm_up_timeout_s
+            self._warm_up(client)
+            client._client.timeout = self._timeout_s
+        except BaseException:
+            client._client.close()
+            raise
         self._client = client
 
     def configuration(self) -> Mapping[str, object]:
@@ -146,28 +152,24 @@ class OllamaModel:
             "server": f"ollama {version}",
         }
 
-    def _warm_up(self) -> None:
+    def _warm_up(self, client: Any) -> None:
         """Load the model as the calls will want it, and find out whether `think` may be sent.
 
         Where it may, it is false: a model that thinks spends its tokens on that and then often
         answers nothing.
         """
-        client: Any = ollama.Client(self._base_url, timeout=self._warm_up_timeout_s)
         hello = [{"role": "user", "content": "Hello."}]
 
         def call() -> object:
             return client.chat(**self._body(num_predict=1, seed=0), messages=hello)
 
         try:
-            try:
-                self._ask(call)
-            except ModelError as error:
-                if "support thinking" not in str(error):
-                    raise
-                self._think = None  # the server refuses the word itself for this model
-                self._ask(call)
-        finally:
-            client._client.close()
+            self._ask(call)
+        except ModelError as error:
+            if "support thinking" not in str(error):
+                raise
+            self._think = None  # the server refuses the word itself for this model
+            self._ask(call)
 
     def _body(self, *, num_predict: int, seed: int) -> dict[str, Any]:
         think = {} if self._think is None else {"think": self._think}

@@ -67,6 +67,7 @@ class Sampler:
         self._cases = cases
         self._report = on_progress
         self._stop = threading.Event()
+        self._idle = threading.Event()
         self._lock = threading.Lock()
         self._lost_in_a_row = 0
         self._error: BaseException | None = None
@@ -88,16 +89,17 @@ class Sampler:
             threading.Thread(target=self._work, args=(pending, i), daemon=True, name=f"fairmed-{i}")
             for i in range(self._model.workers)
         ]
+        # Waited for through an event and never with Thread.join(timeout): before Python 3.13 a
+        # Ctrl-C inside that marks a running thread as ended, and the store closes under it.
+        self._working = len(threads)
         try:
             for thread in threads:
                 thread.start()
-            while any(thread.is_alive() for thread in threads):
-                threads[0].join(POLL_S) if threads[0].is_alive() else time.sleep(POLL_S / 5)
+            while not self._idle.wait(POLL_S):
                 self._report(self.progress)
         except BaseException:
             self._stop.set()
-            for thread in threads:
-                thread.join()  # the calls under way end, and are kept
+            self._idle.wait()  # the calls under way end, and are kept
             raise
         if self._error is not None:
             raise self._error
@@ -122,6 +124,11 @@ class Sampler:
         except BaseException as error:  # handed to the calling thread, which raises it
             self._error = self._error or error
             self._stop.set()
+        finally:
+            with self._lock:
+                self._working -= 1
+                if not self._working:
+                    self._idle.set()
 
     def _draw(self, draw: Draw, worker: int) -> None:
         trial = draw.trial

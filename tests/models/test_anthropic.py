@@ -1,0 +1,174 @@
+"""The Anthropic backend: what is sent, and how its answers read."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from pytest_fairmedagent.errors import ModelError
+from pytest_fairmedagent.models.base import Decoding, Reply, Request
+
+pytest.importorskip("anthropic")
+from pytest_fairmedagent.models.anthropic import AnthropicModel
+
+PATH = "/v1/messages"
+USAGE = {
+    "input_tokens": 11,
+    "cache_creation_input_tokens": 200,
+    "cache_read_input_tokens": 1000,
+    "output_tokens": 42,
+}
+
+
+def answer(*content: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    return {
+        "id": "msg_01XFD",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-sonnet-4-5-20250929",
+        "content": list(content),
+        "stop_reason": "tool_use",
+        "stop_sequence": None,
+        "usage": USAGE,
+        **changes,
+    }
+
+
+def tool_use(given: object) -> dict[str, Any]:
+    return {"type": "tool_use", "id": "toolu_01", "name": "answer", "input": given}
+
+
+@pytest.fixture
+def make(server: Any) -> Iterator[Callable[..., AnthropicModel]]:
+    models = []
+
+    def make(decoding: Decoding | None = None, name: str = "claude-x") -> AnthropicModel:
+        model = AnthropicModel(name, decoding=decoding or Decoding(), base_url=server.url)
+        model.open()
+        models.append(model)
+        return model
+
+    yield make
+    for model in models:
+        model.close()
+
+
+def test_a_call_forces_the_tool_and_sends_no_seed_and_no_sampling_of_its_own(
+    server: Any, make: Callable[..., AnthropicModel], request_: Request
+) -> None:
+    server.say(PATH, answer(tool_use({})))
+    make().chat(request_, 0)
+    (body,) = server.bodies(PATH)
+    assert body.pop("tools")[0]["input_schema"] == request_.schema
+    assert body == {
+        "model": "claude-x",
+        "max_tokens": 90,
+        "system": [{"type": "text", "text": "You triage.", "cache_control": {"type": "ephemeral"}}],
+        "messages": [dict(message) for message in request_.messages[1:]],
+        "tool_choice": {"type": "tool", "name": "answer", "disable_parallel_tool_use": True},
+    }
+
+
+def test_sampling_parameters_are_sent_when_given_whatever_the_package_has_keywords_for(
+    server: Any, make: Callable[..., AnthropicModel], request_: Request
+) -> None:
+    given = {"temperature": 0.7, "top_p": 0.9, "top_k": 40}
+    server.say(PATH, answer(tool_use({})))
+    model = make(Decoding({**given, "max_tokens": 500}))
+    model.chat(request_, 0)
+    (body,) = server.bodies(PATH)
+    assert {name: body[name] for name in given} == given
+    assert body["max_tokens"] == 90
+
+
+def test_the_tools_input_is_the_answer_and_cached_tokens_count(
+    server: Any, make: Callable[..., AnthropicModel], request_: Request
+) -> None:
+    given = {"esi_acuity": 2, "orders": ["ecg"], "note": "Größe"}
+    server.say(PATH, answer({"type": "text", "text": "I will answer."}, tool_use(given)))
+    reply = make().chat(request_, 0)
+    assert json.loads(reply.text) == given
+    assert "Größe" in reply.text
+    assert reply == Reply(reply.text, "stop", 1211, 42, "msg_01XFD")
+
+
+def test_prose_in_place_of_the_tool_is_handed_on_as_it_is(
+    server: Any, make: Callable[..., AnthropicModel], request_: Request
+) -> None:
+    texts = [{"type": "text", "text": "I think"}, {"type": "text", "text": "ESI 2"}]
+    server.say(PATH, answer(*texts, stop_reason="end_turn"))
+    reply = make().chat(request_, 0)
+    assert (reply.text, reply.finish) == ("I think\nESI 2", "stop")
+
+
+def test_thoughts_are_no_part_of_an_answer(
+    server: Any, make: Callable[..., AnthropicModel], request_: Request
+) -> None:
+    thought = {"type": "thinking", "thinking": '{"esi_acuity": 1}', "signature": "x"}
+    server.say(PATH, answer(thought, stop_reason="end_turn"))
+    assert make().chat(request_, 0).text == ""
+
+
+@pytest.mark.parametrize(
+    ("reason", "finish"),
+    [
+        ("end_turn", "stop"),
+        ("tool_use", "stop"),
+        ("stop_sequence", "stop"),
+        ("max_tokens", "length"),
+        ("model_context_window_exceeded", "length"),
+        ("refusal", "refusal"),
+        ("pause_turn", "pause_turn"),
+    ],
+)
+def test_why_an_answer_ended(
+    server: Any,
+    make: Callable[..., AnthropicModel],
+    request_: Request,
+    reason: str,
+    finish: str,
+) -> None:
+    server.say(PATH, answer(stop_reason=reason))
+    assert make().chat(request_, 0).finish == finish
+
+
+def test_the_configuration_claims_no_weights_and_no_seed(
+    server: Any, make: Callable[..., AnthropicModel]
+) -> None:
+    model = make(Decoding({"temperature": 1.0}))
+    assert model.configuration() == {
+        "backend": "anthropic",
+        "model": "claude-x",
+        "weights": "unattested",
+        "server": server.url,
+        "workers": 4,
+        "schema_mode": "forced tool answer",
+        "seed": "unsupported",
+        "decoding": {**dict.fromkeys(Decoding.KNOWN, "unset"), "temperature": 1.0},
+    }
+    assert not model.seeded
+
+
+def test_a_bearer_token_serves_in_place_of_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "token-1234567")
+    model = AnthropicModel("claude-x", decoding=Decoding())
+    model.open()
+    assert model.configuration()["server"] == "https://api.anthropic.com"
+    model.close()
+
+
+def test_a_warning_of_the_package_under_w_error_is_an_error_of_this_model(
+    make: Callable[..., AnthropicModel], request_: Request
+) -> None:
+    from anthropic.resources.messages.messages import DEPRECATED_MODELS
+
+    model = make(name=next(iter(DEPRECATED_MODELS)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ModelError, match="deprecated") as caught:
+            model.chat(request_, 0)
+    assert not caught.value.transient
