@@ -13,7 +13,8 @@ import socket
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -138,85 +139,66 @@ class Store:
         given), unless it is to be fresh: `fresh` is then a name that the processes of one start
         share, else "". A finished run of the same plan is returned as it is.
         """
+        with self._transaction():
+            latest = self._db.execute(
+                "SELECT series, seed FROM runs WHERE configuration=? AND (? IS NULL OR seed=?) "
+                "AND (?='' OR fresh=?) ORDER BY id DESC LIMIT 1",
+                (configuration, seed, seed, fresh, fresh),
+            ).fetchone()
+            series: int | None = None if latest is None else latest[0]
+            same = self._db.execute(
+                "SELECT id, created, finished FROM runs WHERE series=? AND plan=? "
+                "ORDER BY id LIMIT 1",
+                (series, plan),
+            ).fetchone()
+            if same is None:
+                used = latest[1] if series is not None else (default_seed if seed is None else seed)
+                now = time.time()
+                number = self._db.execute(
+                    "INSERT INTO runs (series, created, plan, design, replicates, configuration, "
+                    "fields, model, seed, fresh) VALUES (?,?,?,?,?,?,?,?,?,?) RETURNING id",
+                    (
+                        *(series or 0, now, plan, design, replicates),
+                        *(configuration, json.dumps(fields), model, used, fresh),
+                    ),
+                ).fetchone()[0]
+                if series is None:
+                    series = int(number)
+                    self._db.execute("UPDATE runs SET series=id WHERE id=?", (number,))
+                same = (number, now, None)
+                resumed = False
+            else:
+                used, resumed = latest[1], True
+            assert series is not None  # noqa: S101 - for the type checker
+            looks = self._db.execute(
+                "SELECT DISTINCT replicates FROM runs WHERE series=? AND design=? AND plan<>? "
+                "AND finished IS NOT NULL AND replicates<? ORDER BY replicates",
+                (series, design, plan, replicates),
+            ).fetchall()
+            first = self._db.execute(
+                "SELECT min(finished) FROM trials WHERE series=?", (series,)
+            ).fetchone()[0]
+            return Run(
+                id=same[0],
+                series=series,
+                seed=used,
+                created=same[1],
+                finished=same[2],
+                resumed=resumed,
+                earlier_looks=tuple(row[0] for row in looks),
+                registered_before_draws=first is None or same[1] <= first,
+            )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
         with self._lock:
             self._db.execute("BEGIN IMMEDIATE")
             try:
-                run = self._begin(
-                    plan,
-                    design,
-                    replicates,
-                    configuration,
-                    fields,
-                    model,
-                    seed,
-                    default_seed,
-                    fresh,
-                )
-                self._db.execute("COMMIT")
+                yield
             except BaseException:
                 self._db.execute("ROLLBACK")
                 raise
-        return run
-
-    def _begin(
-        self,
-        plan: str,
-        design: str,
-        replicates: int,
-        configuration: str,
-        fields: Mapping[str, object],
-        model: str,
-        seed: int | None,
-        default_seed: int,
-        fresh: str,
-    ) -> Run:
-        latest = self._db.execute(
-            "SELECT series, seed FROM runs WHERE configuration=? AND (? IS NULL OR seed=?) "
-            "AND (?='' OR fresh=?) ORDER BY id DESC LIMIT 1",
-            (configuration, seed, seed, fresh, fresh),
-        ).fetchone()
-        series: int | None = None if latest is None else latest[0]
-        same = self._db.execute(
-            "SELECT id, created, finished FROM runs WHERE series=? AND plan=? ORDER BY id LIMIT 1",
-            (series, plan),
-        ).fetchone()
-        if same is None:
-            used = latest[1] if series is not None else (default_seed if seed is None else seed)
-            now = time.time()
-            number = self._db.execute(
-                "INSERT INTO runs (series, created, plan, design, replicates, configuration, "
-                "fields, model, seed, fresh) VALUES (?,?,?,?,?,?,?,?,?,?) RETURNING id",
-                (
-                    *(series or 0, now, plan, design, replicates),
-                    *(configuration, json.dumps(fields), model, used, fresh),
-                ),
-            ).fetchone()[0]
-            if series is None:
-                series = int(number)
-                self._db.execute("UPDATE runs SET series=id WHERE id=?", (number,))
-            same = (number, now, None)
-            resumed = False
-        else:
-            used, resumed = latest[1], True
-        assert series is not None  # noqa: S101 - for the type checker
-        looks = self._db.execute(
-            "SELECT DISTINCT replicates FROM runs WHERE series=? AND design=? AND plan<>? "
-            "AND finished IS NOT NULL AND replicates<? ORDER BY replicates",
-            (series, design, plan, replicates),
-        ).fetchall()
-        first = self._db.execute(
-            "SELECT min(finished) FROM trials WHERE series=?", (series,)
-        ).fetchone()[0]
-        return Run(
-            id=same[0],
-            series=series,
-            seed=used,
-            created=same[1],
-            finished=same[2],
-            resumed=resumed,
-            earlier_looks=tuple(row[0] for row in looks),
-            registered_before_draws=first is None or same[1] <= first,
-        )
+            self._db.execute("COMMIT")
 
     def finish(self, run: Run) -> None:
         """Mark a run finished: all its trials are there and have been judged."""
