@@ -186,6 +186,12 @@ class TestUnmeasured:
         assert out.status == UNMEASURED
         assert out.reasons == ("swap has 154 of 160 trials: the same command draws the rest",)
 
+    def test_a_run_that_drew_nothing_has_verdicts_all_the_same(self):
+        rows = {(v, c): [] for v in VIGNETTES for c in ("reference", "swap")}
+        out = verdict(ReplicateTable(rows, "d"), replace(PLAN, identical=("rerender",)))
+        assert out.status == UNMEASURED
+        assert "reference has 0 of 160 trials" in out.headline
+
     def test_one_replicate_has_no_floor(self):
         plan = replace(PLAN, families=(replace(FAMILY, replicates=1),))
         cells = [[True]] * V

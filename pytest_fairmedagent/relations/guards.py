@@ -83,7 +83,9 @@ class Guards:
 
 
 def check_guards(table: ReplicateTable, plan: Plan, vignettes: Sequence[str]) -> Guards:
-    """Return the guards of a run over the vignettes it has drawn."""
+    """Return the guards of a run over the vignettes it has drawn; none where there are none."""
+    if not vignettes:
+        return Guards((), frozenset())
     conditions = [c for c in table.conditions if c != plan.reference]
     present = [c for c in (plan.reference, *conditions) if table.has(vignettes, c)]
     tests = [

@@ -12,12 +12,13 @@ from pytest_fairmedagent.agents.base import Agent
 from pytest_fairmedagent.domain import Case, Trajectory
 from pytest_fairmedagent.errors import ModelError
 from pytest_fairmedagent.models.base import ChatModel, Message, Reply, Request, Schema
-from pytest_fairmedagent.running.retries import with_retries
+from pytest_fairmedagent.running.retries import BUDGET_S, with_retries
 from pytest_fairmedagent.running.schedule import Block, seed_of
 from pytest_fairmedagent.running.store import LEASE_S, Draw, Run, Store
 
 POLL_S = 0.25
 LOST_IN_A_ROW = 5  # trials lost to the infrastructure one after another: the server is gone
+FIRST_BUDGET_S = 15.0  # a server that has not answered yet is more likely down than busy
 
 
 @dataclass
@@ -70,6 +71,7 @@ class Sampler:
         self._idle = threading.Event()
         self._lock = threading.Lock()
         self._lost_in_a_row = 0
+        self._answered = False
         self._error: BaseException | None = None
 
     def sample(self, blocks: Sequence[Block], done: set[Draw]) -> Progress:
@@ -158,7 +160,8 @@ class Sampler:
     def _lost(self, error: ModelError) -> None:
         with self._lock:
             self._lost_in_a_row += 1
-            if not error.transient or self._lost_in_a_row >= LOST_IN_A_ROW:
+            most = LOST_IN_A_ROW if self._answered else 1
+            if not error.transient or self._lost_in_a_row >= most:
                 self._error = self._error or error
                 self._stop.set()
 
@@ -221,7 +224,9 @@ class _Asker:
             lambda: s._model.chat(request, self._worker),
             on_retry=self._count_retry,
             stopped=s._stop.is_set,
+            budget_s=BUDGET_S if s._answered else FIRST_BUDGET_S,
         )
+        s._answered = True
         duration = time.monotonic() - start
         s._store.keep(s._run, self._draw, stage, attempt, request.digest, seed, reply, duration)
         if time.monotonic() - self._leased > LEASE_S / 3:

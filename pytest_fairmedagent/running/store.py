@@ -176,7 +176,7 @@ class Store:
                 (series, design, plan, replicates),
             ).fetchall()
             first = self._db.execute(
-                "SELECT min(finished) FROM trials WHERE series=?", (series,)
+                "SELECT min(finished) FROM trials WHERE series=? AND state='done'", (series,)
             ).fetchone()[0]
             return Run(
                 id=same[0],

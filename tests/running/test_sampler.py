@@ -190,6 +190,18 @@ def test_a_server_that_is_gone_ends_the_run_instead_of_failing_every_trial(tmp_p
     assert len(model.requests) <= 20 + sampler_module.LOST_IN_A_ROW
 
 
+def test_a_server_that_never_answered_ends_the_run_with_its_first_trial(tmp_path, monkeypatch):
+    monkeypatch.setattr(sampler_module, "with_retries", lambda call, **_: call())
+
+    def down(n, request):
+        raise ModelError("connection refused", transient=True)
+
+    model = Faulty(down)
+    with pytest.raises(ModelError, match="connection refused"):
+        study(tmp_path, model).sample(FAMILY.members)
+    assert len(model.requests) == 1
+
+
 def test_a_fault_that_cannot_pass_ends_the_run_at_once(tmp_path):
     def wrong(n, request):
         raise ModelError("no such model")
