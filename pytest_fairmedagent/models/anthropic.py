@@ -11,9 +11,11 @@ import anthropic
 from pytest_fairmedagent.errors import ModelError
 from pytest_fairmedagent.models.base import Decoding, Reply, Request
 from pytest_fairmedagent.models.hosted import (
+    CALL_LIMIT_S,
     TIMEOUT_S,
     WORKERS,
     Server,
+    refusal,
     refuse_unknown_parameters,
     with_extras,
 )
@@ -36,6 +38,7 @@ class AnthropicModel:
 
     toy = False
     seeded = False
+    call_limit_s: float | None = CALL_LIMIT_S
 
     def __init__(
         self,
@@ -47,7 +50,8 @@ class AnthropicModel:
         workers: int | None = None,
         timeout_s: tuple[float, float, float, float] = TIMEOUT_S,
     ) -> None:
-        self.name = name
+        self.name = f"anthropic/{name}"
+        self._model = name
         self.workers = workers or WORKERS
         self._decoding = decoding
         refuse_unknown_parameters("Anthropic", decoding, ("num_ctx", "min_p"))
@@ -87,7 +91,7 @@ class AnthropicModel:
         """Return what identifies model, server and decoding, as far as a hosted model tells."""
         return {
             "backend": "anthropic",
-            "model": self.name,
+            "model": self._model,
             "weights": "unattested",
             "server": self._server.url,
             "workers": self.workers,
@@ -99,24 +103,31 @@ class AnthropicModel:
     def chat(self, request: Request, worker: int) -> Reply:
         """Return the tool's input as JSON text, or the prose that came in its place."""
         messages = self._client.messages
-        body = self._server.ask(
-            messages.with_raw_response.create,
-            {
-                "model": self.name,
-                "max_tokens": request.max_tokens,
-                "messages": [dict(m) for m in request.messages if m["role"] != "system"],
-                **_system(request),
-                "tools": [
-                    {
+        try:
+            body = self._server.ask(
+                messages.with_raw_response.create,
+                {
+                    "model": self._model,
+                    "max_tokens": request.max_tokens,
+                    "messages": [dict(m) for m in request.messages if m["role"] != "system"],
+                    **_system(request),
+                    "tools": [
+                        {
+                            "name": TOOL,
+                            "description": "Gives the answer in the form that was asked for.",
+                            "input_schema": dict(request.schema),
+                        }
+                    ],
+                    "tool_choice": {
+                        "type": "tool",
                         "name": TOOL,
-                        "description": "Gives the answer in the form that was asked for.",
-                        "input_schema": dict(request.schema),
-                    }
-                ],
-                "tool_choice": {"type": "tool", "name": TOOL, "disable_parallel_tool_use": True},
-                **with_extras(messages.create, self._decoding.sampling()),
-            },
-        )
+                        "disable_parallel_tool_use": True,
+                    },
+                    **with_extras(messages.create, self._decoding.sampling()),
+                },
+            )
+        except ModelError as error:
+            return refusal(error)
         return self._reply(body)
 
     def close(self) -> None:

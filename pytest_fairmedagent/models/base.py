@@ -71,12 +71,15 @@ class ChatModel(Protocol):
     number `worker` (0 <= worker < workers) never overlaps with itself, so a backend may keep one
     connection or one loaded model for each. `toy` tells that nothing clinical can be learned from
     it. `seeded` tells that the seed is sent; no real server promises equal answers for equal seeds.
+    A call that lasts longer than `call_limit_s` is given up and may go on unheard, so that it can
+    overlap with the next of its worker; None where that must not be.
     """
 
     name: str
     workers: int
     toy: bool
     seeded: bool
+    call_limit_s: float | None
 
     def open(self) -> None:
         """Get ready and warm up; nothing if it is ready. Raises ModelError that says what to do."""

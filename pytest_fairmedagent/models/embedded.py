@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import xllamacpp
 
-from pytest_fairmedagent.errors import ModelError
+from pytest_fairmedagent.errors import OVERLOADED, SERVER_ERROR, ModelError
 from pytest_fairmedagent.models import weights
 from pytest_fairmedagent.models.base import Decoding, Message, Reply, Request
 from pytest_fairmedagent.models.hosts import plain
@@ -29,6 +29,7 @@ class EmbeddedModel:
     """Answers on this machine, one single-thread llama.cpp for each worker."""
 
     seeded = True
+    call_limit_s: float | None = None  # a thread inside llama.cpp cannot be left to itself
 
     def __init__(
         self,
@@ -181,6 +182,7 @@ class EmbeddedModel:
             raise ModelError(
                 f"{self.name}: llama.cpp answered {error.get('code')}: "
                 f"{plain(error.get('message'))}",
+                kind=OVERLOADED if error.get("type") == "unavailable_error" else SERVER_ERROR,
                 transient=error.get("type") == "unavailable_error",
             )
         choice, usage = answer["choices"][0], answer["usage"]

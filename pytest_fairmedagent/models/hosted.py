@@ -14,17 +14,31 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from pytest_fairmedagent.errors import ModelError
-from pytest_fairmedagent.models.base import Decoding
+from pytest_fairmedagent.errors import (
+    CONNECTION_LOST,
+    MALFORMED,
+    OTHER_FAULT,
+    OVERLOADED,
+    RATE_LIMITED,
+    REFUSED,
+    REFUSED_BY_POLICY,
+    SERVER_ERROR,
+    TIMEOUT,
+    ModelError,
+)
+from pytest_fairmedagent.models.base import Decoding, Reply
 from pytest_fairmedagent.models.hosts import plain
 
 # connect, read, write, pool. A server that is not there says so soon; one that thinks may think.
 TIMEOUT_S = (10.0, 180.0, 30.0, 180.0)
+# Those start anew with every byte: a body that drips in is cut by this one.
+CALL_LIMIT_S = 240.0
 WORKERS = 4
 
 _PASSING_STATUS = {408, 409, 425, 429}  # and 5xx but 501
 _PASSING_WORDS = ("overloaded", "rate_limit", "timeout", "unavailable")
 _LASTING_WORDS = ("insufficient_quota", "billing", "credit balance")
+_POLICY_WORDS = ("content_filter", "content filter", "content_policy", "content management policy")
 
 
 @dataclass(frozen=True)
@@ -67,6 +81,7 @@ class Server:
         """Return the error for an answer that is none; another try may bring a whole one."""
         return ModelError(
             f"{self.provider} ({self.url}) sent a malformed answer: {self._plain(what)}",
+            kind=MALFORMED,
             transient=True,
         )
 
@@ -77,13 +92,14 @@ class Server:
         cause = error.__cause__ or error
         names = [base.__name__ for base in type(error).__mro__]
         if "APITimeoutError" in names:
-            what = "did not answer in time"
+            what, kind = "did not answer in time", TIMEOUT
         elif "APIConnectionError" in names:
-            what = "is not reachable"
+            what, kind = "is not reachable", CONNECTION_LOST
         else:
-            what = "was not asked"  # credentials that cannot be had, for one
+            what, kind = "was not asked", OTHER_FAULT  # credentials that cannot be had, for one
         return ModelError(
             f"{self.provider} ({self.url}) {what}: {self._plain(cause) or type(cause).__name__}",
+            kind=kind,
             transient="APIConnectionError" in names,
         )
 
@@ -97,6 +113,7 @@ class Server:
             advice = "\n  check the model's name and the base URL"
         return ModelError(
             f"{self._plain(text)}: {self._plain(words)}{advice}",
+            kind=kind_of_refusal(status, kind.lower(), words.lower()),
             transient=_passes(status, kind.lower(), words.lower()),
             retry_after_s=_retry_after(headers) if headers else None,
         )
@@ -134,6 +151,37 @@ def _read_error(body: object) -> tuple[str, str]:
         words = inner.get("message") or inner.get("detail") or json.dumps(dict(inner), default=str)
         return " ".join(kinds), str(words)
     return "", str(inner) if inner else "(an empty body)"
+
+
+def kind_of_refusal(status: int, kind: str, words: str) -> str:
+    """Return the kind of fault of an answer with an error, from its status and its body.
+
+    The body goes first: overload comes as 529, as 429 and as 400, and only a rate limit is a
+    reason to ask less at once.
+    """
+    said = f"{kind} {words}"
+    if status < 500 and any(word in said for word in _POLICY_WORDS):
+        return REFUSED_BY_POLICY
+    if any(word in said for word in _LASTING_WORDS):
+        return REFUSED
+    if "overloaded" in said or "unavailable" in kind or status in (503, 529):
+        return OVERLOADED
+    if "rate_limit" in kind or status == 429:
+        return RATE_LIMITED
+    if "timeout" in kind or status in (408, 504):
+        return TIMEOUT
+    return SERVER_ERROR if status >= 500 else REFUSED
+
+
+def refusal(error: ModelError) -> Reply:
+    """Return the reply that a refusal by policy is; raise any other error.
+
+    Some servers refuse a case with an error and not with an answer. It is the model's decision
+    about this case all the same: as a fault it would be drawn again until it does not refuse.
+    """
+    if error.kind != REFUSED_BY_POLICY:
+        raise error
+    return Reply("", finish="refusal")
 
 
 def _passes(status: int, kind: str, words: str) -> bool:

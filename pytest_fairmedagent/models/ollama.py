@@ -11,8 +11,14 @@ from typing import Any, TypeVar
 
 import ollama
 
-from pytest_fairmedagent.errors import ModelError
+from pytest_fairmedagent.errors import (
+    CONNECTION_LOST,
+    MALFORMED,
+    TIMEOUT,
+    ModelError,
+)
 from pytest_fairmedagent.models.base import Decoding, Reply, Request
+from pytest_fairmedagent.models.hosted import kind_of_refusal
 from pytest_fairmedagent.models.hosts import check_base_url, plain, refuse_key_abroad
 
 KEY = "OLLAMA_API_KEY"
@@ -23,6 +29,8 @@ KEEP_ALIVE = "30m"
 # gives up earlier cancels the load: no number of retries would then ever succeed.
 TIMEOUT_S = (10.0, 300.0, 30.0, 300.0)
 WARM_UP_TIMEOUT_S = (10.0, 1200.0, 30.0, 1200.0)
+# Those start anew with every byte: a body that drips in is cut by this one.
+CALL_LIMIT_S = 360.0
 
 _PASSING_STATUS = {408, 429, 500, 502, 503, 504}
 
@@ -34,6 +42,7 @@ class OllamaModel:
 
     toy = False
     seeded = True
+    call_limit_s: float | None = CALL_LIMIT_S
 
     def __init__(
         self,
@@ -210,12 +219,14 @@ class OllamaModel:
                 f"Ollama is not reachable at {self._host}\n"
                 "  start it: ollama serve\n"
                 "  or name its host: OLLAMA_HOST=... or --fairmed-base-url=...",
+                kind=CONNECTION_LOST,
                 transient=True,
             ) from None
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             # All that the package raises for a body that is cut, no JSON, or of another shape.
             raise ModelError(
                 f"Ollama ({self._host}) sent a malformed answer: {self._plain(error)}",
+                kind=MALFORMED,
                 transient=True,
             ) from None
         except Exception as error:
@@ -223,9 +234,14 @@ class OllamaModel:
             names = [base.__name__ for base in type(error).__mro__]
             if "TransportError" not in names:
                 raise
-            what = "did not answer in time" if "TimeoutException" in names else "broke off"
+            late = "TimeoutException" in names
+            what = "did not answer in time" if late else "broke off"
             words = self._plain(error) or type(error).__name__
-            raise ModelError(f"Ollama ({self._host}) {what}: {words}", transient=True) from None
+            raise ModelError(
+                f"Ollama ({self._host}) {what}: {words}",
+                kind=TIMEOUT if late else CONNECTION_LOST,
+                transient=True,
+            ) from None
 
     def _refusal(self, status: int, words: object) -> ModelError:
         said = self._plain(words)
@@ -236,6 +252,7 @@ class OllamaModel:
             advice = f"\n  check {KEY} in the environment"
         return ModelError(
             f"Ollama ({self._host}) answered {status}: {said}{advice}",
+            kind=kind_of_refusal(status, "", said.lower()),
             # A model too large for the memory comes as 500 too, and will not get smaller.
             transient=status in _PASSING_STATUS and "more system memory" not in said,
         )

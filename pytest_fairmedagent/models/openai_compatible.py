@@ -12,9 +12,11 @@ import openai
 from pytest_fairmedagent.errors import ModelError
 from pytest_fairmedagent.models.base import Decoding, Reply, Request
 from pytest_fairmedagent.models.hosted import (
+    CALL_LIMIT_S,
     TIMEOUT_S,
     WORKERS,
     Server,
+    refusal,
     refuse_unknown_parameters,
     with_extras,
 )
@@ -31,6 +33,7 @@ class OpenAICompatibleModel:
 
     toy = False
     seeded = True
+    call_limit_s: float | None = CALL_LIMIT_S
 
     def __init__(
         self,
@@ -42,7 +45,8 @@ class OpenAICompatibleModel:
         workers: int | None = None,
         timeout_s: tuple[float, float, float, float] = TIMEOUT_S,
     ) -> None:
-        self.name = name
+        self.name = f"openai/{name}"
+        self._model = name
         self.workers = workers or WORKERS
         self._decoding = decoding
         # The window of these servers is set where they are started.
@@ -66,7 +70,7 @@ class OpenAICompatibleModel:
             if url is None or not is_loopback(url):
                 where = url or "api.openai.com"
                 raise ModelError(
-                    f"openai/{self.name}: there is no key for {where} in the environment\n"
+                    f"{self.name}: there is no key for {where} in the environment\n"
                     f"  set {KEY} (any word, if the server asks for none), or name a server: "
                     "--fairmed-base-url=http://localhost:8000/v1"
                 )
@@ -95,7 +99,7 @@ class OpenAICompatibleModel:
         """Return what identifies model, server and decoding, as far as the server tells."""
         return {
             "backend": "openai",
-            "model": self.name,
+            "model": self._model,
             "weights": "unattested",
             "server": self._server.url,
             "workers": self.workers,
@@ -108,29 +112,32 @@ class OpenAICompatibleModel:
     def chat(self, request: Request, worker: int) -> Reply:
         """Return the model's answer."""
         completions = self._client.chat.completions
-        body = self._server.ask(
-            completions.with_raw_response.create,
-            {
-                "model": self.name,
-                "messages": [dict(message) for message in request.messages],
-                "response_format": {
-                    "type": "json_schema",
-                    "json_schema": {
-                        "name": "answer",
-                        "schema": dict(request.schema),
-                        "strict": True,
+        try:
+            body = self._server.ask(
+                completions.with_raw_response.create,
+                {
+                    "model": self._model,
+                    "messages": [dict(message) for message in request.messages],
+                    "response_format": {
+                        "type": "json_schema",
+                        "json_schema": {
+                            "name": "answer",
+                            "schema": dict(request.schema),
+                            "strict": True,
+                        },
                     },
+                    **with_extras(
+                        completions.create,
+                        {
+                            "seed": request.seed,
+                            self._limit: request.max_tokens,
+                            **self._decoding.sampling(),
+                        },
+                    ),
                 },
-                **with_extras(
-                    completions.create,
-                    {
-                        "seed": request.seed,
-                        self._limit: request.max_tokens,
-                        **self._decoding.sampling(),
-                    },
-                ),
-            },
-        )
+            )
+        except ModelError as error:
+            return refusal(error)
         return self._reply(body)
 
     def close(self) -> None:

@@ -111,6 +111,7 @@ class SimulatedModel:
     toy = False
     seeded = True
     workers = 1
+    call_limit_s: float | None = None  # it sleeps at most
 
     def __init__(self, name: str, truth: Truth, catalogue: Catalogue) -> None:
         self.name = name
