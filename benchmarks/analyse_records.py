@@ -83,11 +83,13 @@ def main() -> None:
         start = time.monotonic()
         done = subprocess.run(command, check=True, capture_output=True)
         elapsed = time.monotonic() - start
-        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
         record = json.loads(done.stdout)
     verdicts = ", ".join(f"{n} {status}" for status, n in record["verdicts"].items() if n)
+    cpu = used.ru_utime + used.ru_stime
     print(
-        f"analysed in {elapsed:.1f} s ({1e6 * elapsed / n_rows:.1f} us a row), peak {peak:.0f} MB"
+        f"analysed in {elapsed:.1f} s ({cpu:.1f} s of processor time, {1e6 * cpu / n_rows:.0f} us "
+        f"a row), peak memory {used.ru_maxrss / 1024:.0f} MB"
     )
     print(f"{len(record['arms'])} arms, {len(record['contrasts'])} contrasts: {verdicts}")
 

@@ -39,7 +39,10 @@ def read_swaps(path: Path | None = None) -> Catalogue:
     """
     source = TomlFile(path or shipped_vignettes() / "swaps.toml")
     data = source.parse(SwapsFile)
-    slots = [name for _, name, _, _ in string.Formatter().parse(data.line) if name is not None]
+    try:
+        slots = [name for _, name, _, _ in string.Formatter().parse(data.line) if name is not None]
+    except ValueError as error:
+        raise source.error(("line",), f"not a line with {{slots}}: {error}.") from error
     for slot in slots:
         if slot not in data.reference:
             raise source.error(

@@ -90,7 +90,7 @@ def _known_keys(model: type[BaseModel], location: Sequence[str | int]) -> list[s
             continue
         for inner in _models_in(model.model_fields[part].annotation):
             model = inner
-    return list(model.model_fields)
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

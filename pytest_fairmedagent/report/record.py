@@ -11,8 +11,10 @@ from datetime import datetime, timezone
 from typing import Any
 
 from pytest_fairmedagent import __version__
+from pytest_fairmedagent.analysis.floors import ArmFloors, arm_floors
 from pytest_fairmedagent.domain import ReplicateTable
-from pytest_fairmedagent.stats import excess, percentile_interval, pooled_floor
+from pytest_fairmedagent.relations.invariance import Comparison
+from pytest_fairmedagent.stats import Floor, PooledFloor
 from pytest_fairmedagent.study import RunInfo, Study
 from pytest_fairmedagent.verdict import SEVERITY, Judgement, Verdict
 
@@ -44,7 +46,9 @@ def build_record(
         assert study.table is not None  # noqa: S101 - it was judged
         record["runs"].append(_run(info, judgement))
         record["arms"].extend(_arms(study.table, info, judgement))
-        record["contrasts"].extend(_contrast(v, info) for v in judgement.verdicts)
+        record["contrasts"].extend(
+            contrast_entry(v, config_digest=info.config_digest) for v in judgement.verdicts
+        )
         record["guards"].extend(
             {**asdict(test), "rejects": test.rejects, "config_digest": info.config_digest}
             for test in judgement.guards.tests
@@ -54,7 +58,7 @@ def build_record(
     counts = [contrast["verdict"] for contrast in record["contrasts"]]
     record["verdicts"] = {status: counts.count(status) for status in SEVERITY}
     record["configuration"] = record["runs"][0]["configuration"]
-    cleaned: dict[str, Any] = _plain(record)
+    cleaned: dict[str, Any] = plain(record)
     return cleaned
 
 
@@ -70,43 +74,53 @@ def _run(info: RunInfo, judgement: Judgement) -> dict[str, Any]:
 
 def _arms(table: ReplicateTable, info: RunInfo, judgement: Judgement) -> list[dict[str, Any]]:
     """Return floors and rates of every arm, per action and pooled."""
-    actions = judgement.plan.actions
     arms = []
     for condition in table.conditions:
         vignettes = [v for v in judgement.vignettes if table.has([v], condition)]
-        if not vignettes:
-            continue
-        counts = [table.counts(vignettes, condition, action) for action in actions]
-        k = [[arm.k[v] for arm in counts] for v in range(len(vignettes))]
-        n = [[arm.n[v] for arm in counts] for v in range(len(vignettes))]
-        pooled = pooled_floor(k, n)
-        trajectories = sum(len(table.rows[v, condition]) for v in vignettes)
-        arms.append(
-            {
-                "file": None,
-                "model": info.model,
-                "block": None,
-                "condition": condition,
-                "config_digest": info.config_digest,
-                "vignettes": len(vignettes),
-                "trajectories": trajectories,
-                "incomplete": sum(table.incomplete(vignettes, condition).k),
-                "pooled": {**_floor(pooled), "interval_percentile": _percentile(k, n)},
-                "actions": {
-                    action: {
-                        **_floor(outcome),
-                        "interval_percentile": _percentile(arm.k, arm.n),
-                        "rate": sum(arm.k) / sum(arm.n) if sum(arm.n) else None,
-                        "missing": sum(arm.missing),
-                    }
-                    for action, outcome, arm in zip(actions, pooled.outcomes, counts, strict=True)
-                },
-            }
-        )
+        if vignettes:
+            floors = arm_floors(table, vignettes, condition, judgement.plan.actions)
+            arms.append(arm_entry(floors, model=info.model, config_digest=info.config_digest))
     return arms
 
 
-def _floor(floor: Any) -> dict[str, Any]:
+def arm_entry(
+    arm: ArmFloors,
+    *,
+    model: str,
+    config_digest: str,
+    file: str | None = None,
+    block: str | None = None,
+) -> dict[str, Any]:
+    """Return the floors of one arm as records of runs and of analyses have them."""
+    return {
+        "file": file,
+        "model": model,
+        "block": block,
+        "condition": arm.condition,
+        "config_digest": config_digest,
+        "vignettes": len(arm.vignettes),
+        "trajectories": arm.n_trajectories,
+        "incomplete": arm.n_incomplete,
+        "pooled": {
+            **_floor(arm.pooled),
+            "interval_percentile": _ends(arm.percentile_pooled),
+            **{f"vote{size}": rate for size, rate in arm.votes_pooled.items()},
+        },
+        "actions": {
+            action: {
+                **_floor(arm.floors[index]),
+                "interval_percentile": _ends(arm.percentile[index]),
+                **{f"vote{size}": rates[index] for size, rates in arm.votes.items()},
+                "rate": arm.rate(index),
+                "normalised": arm.normalised[index],
+                "missing": sum(arm.counts[index].missing),
+            }
+            for index, action in enumerate(arm.actions)
+        },
+    }
+
+
+def _floor(floor: Floor | PooledFloor) -> dict[str, Any]:
     low, high = floor.interval()
     return {
         "disagreements": floor.disagreements,
@@ -116,55 +130,62 @@ def _floor(floor: Any) -> dict[str, Any]:
     }
 
 
-def _percentile(k: Any, n: Any) -> list[float] | None:
-    try:
-        low, high = percentile_interval(k, n, rng=42)
-    except ValueError:  # no replicate pairs: there is nothing to resample
-        return None
-    return [low, high]
+def _ends(interval: tuple[float, float]) -> list[float] | None:
+    """Return the ends of an interval; None where there was nothing to resample."""
+    return None if math.isnan(interval[0]) else list(interval)
 
 
-def _contrast(verdict: Verdict, info: RunInfo) -> dict[str, Any]:
-    comparison, contrast, family = verdict.comparison, verdict.contrast, verdict.family
-    test = comparison.test
-    parts = None
-    if comparison.measured:
-        parts = excess(
-            comparison.swap.k, comparison.swap.n, comparison.reference.k, comparison.reference.n
-        )
-    exploratory = not family.gating
+def contrast_entry(
+    verdict: Verdict,
+    *,
+    config_digest: str,
+    reference: str = "reference",
+    file: str | None = None,
+    block: str | None = None,
+) -> dict[str, Any]:
+    """Return a contrast as records of runs and of analyses have it."""
+    family, exploratory = verdict.family, not verdict.family.gating
     return {
-        "file": None,
-        "block": None,
-        "reference": "reference",
-        "condition": contrast.swap,
-        "action": contrast.action,
-        "vignette": contrast.vignette,
+        "file": file,
+        "block": block,
+        "reference": reference,
+        **comparison_entry(verdict.comparison),
+        "margin": family.margin,
+        "p_adjusted": None if exploratory else verdict.p_adjusted,
+        "q": verdict.p_adjusted if exploratory else None,
+        "smallest_detectable_gap": verdict.detectable,
+        "family": family.name,
+        "family_size": family.size,
+        "alpha": family.alpha,
+        "flags": list(verdict.flags),
+        "config_digest": config_digest,
+        "verdict": verdict.status,
+        "reasons": list(verdict.reasons),
+        "headline": verdict.headline,
+    }
+
+
+def comparison_entry(comparison: Comparison) -> dict[str, Any]:
+    """Return what was measured of a condition against its reference, without a verdict."""
+    test = comparison.test
+    return {
+        "condition": comparison.contrast.swap,
+        "action": comparison.contrast.action,
+        "vignette": comparison.contrast.vignette,
         "target": "these vignettes",
         "vignettes": len(comparison.swap.vignettes),
+        "pairs": test.n_pairs,
         "b": test.b,
         "c": test.c,
         "flip_rate": test.flip_rate,
         "floor": comparison.floor,
         "gap": test.gap,
         "interval": list(test.interval()),
-        "margin": family.margin,
         "p": test.p,
-        "p_adjusted": None if exploratory else verdict.p_adjusted,
-        "q": verdict.p_adjusted if exploratory else None,
         "p_attainable": test.p_attainable,
-        "smallest_detectable_gap": verdict.detectable,
-        "family": family.name,
-        "family_size": family.size,
-        "alpha": family.alpha,
-        "excess": parts.mean if parts is not None else None,
+        "excess": comparison.excess.mean if comparison.measured else None,
         "deterministic": comparison.deterministic,
-        "flags": list(verdict.flags),
         "missing": sum(comparison.swap.missing) + sum(comparison.reference.missing),
-        "config_digest": info.config_digest,
-        "verdict": verdict.status,
-        "reasons": list(verdict.reasons),
-        "headline": verdict.headline,
     }
 
 
@@ -185,12 +206,12 @@ def _diagnostics(info: RunInfo, judgement: Judgement) -> list[dict[str, Any]]:
     return found
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return the value as JSON can hold it: no nan, no infinity, no tuples, no numpy numbers."""
     if isinstance(value, dict):
-        return {str(key): _plain(inner) for key, inner in value.items()}
+        return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(inner) for inner in value]
+        return [plain(inner) for inner in value]
     if isinstance(value, bool) or value is None or isinstance(value, (int, str)):
         return value
     number = float(value)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
+
+from pytest_fairmedagent.report.text import fitted
 
 Record = dict[str, Any]
 
@@ -19,19 +20,7 @@ def summary_lines(record: Record, *, verbose: bool = False) -> list[str]:
         lines += [*_run(record, run), *_floors(record, run), *_contrasts(record, run, verbose)]
         lines += [*_controls(record, run), *_dropped(record, run)]
     lines += ["", *_closing(record)]
-    return [part for line in lines for part in _wrapped(clean(line))]
-
-
-def _wrapped(line: str) -> list[str]:
-    """Fold a line of words; tables are within the width as they are."""
-    indent = " " * (len(line) - len(line.lstrip()) + 2)
-    return textwrap.wrap(line, WIDTH, subsequent_indent=indent, break_long_words=False) or [""]
-
-
-def clean(text: str) -> str:
-    """Return a line without control characters, and never starting a CI command with '::'."""
-    printable = "".join(c if c.isprintable() else "?" for c in text)
-    return " " + printable if printable.lstrip().startswith("::") else printable
+    return [part for line in lines for part in fitted(line, WIDTH)]
 
 
 def _run(record: Record, run: Record) -> Iterator[str]:

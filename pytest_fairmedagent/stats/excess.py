@@ -20,6 +20,8 @@ from ._check import Floats, Ints, Rng, as_arms, as_counts, generator, whole
 from ._convolution import SMALLEST, convolve_all, hypergeometric, integer_coefficients
 from ._result import Result
 
+_LONGEST_LAW = 300_000
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Excess(Result):
@@ -93,15 +95,16 @@ def excess_test(
 
     `k_swap` and `k_ref` positives, `(n_vignettes,)`. `R` is the replicates of both arms, one number
     or one per vignette; with `n_ref` given, `R` is those of the swap arm alone. With one common R
-    the test is exact: the excess then grows with sum (k_swap - k_ref)**2, whose law given the
-    margins is a convolution. Otherwise labels are permuted within vignettes, seeded, and
-    p = (1 + hits) / (1 + n_resamples); vignettes with fewer than two replicates in an arm are left
-    out. At R = 1 the margins fix the statistic: p = 1, nothing can be learned. ValueError for
-    impossible counts.
+    the excess grows with sum (k_swap - k_ref)**2, whose law given the margins is a convolution, and
+    p is exact; above V R**2 = 300,000 that law is too long. Then, and for other replicates, labels
+    are permuted within vignettes, seeded, and p = (1 + hits) / (1 + n_resamples); vignettes with
+    fewer than two replicates in an arm are left out. At R = 1 the margins fix the statistic: p = 1,
+    nothing can be learned. ValueError for impossible counts.
     """
     k, m, j, n = _arms_of_excess(k_swap, k_ref, R, n_ref)
     n_resamples, generate = whole("n_resamples", n_resamples), generator(rng)
-    if (m == m[0]).all() and (n == m[0]).all():
+    common = (m == m[0]).all() and (n == m[0]).all()
+    if common and k.size * int(m[0]) ** 2 <= _LONGEST_LAW:
         laws, seen = [], 0
         for a, b in zip(k.tolist(), j.tolist(), strict=True):
             laws.append(_squared_law(int(m[0]), a + b))
@@ -166,8 +169,12 @@ def _permuted(
         summed: Floats = cells.sum(axis=-1)
         return summed
 
-    # A random relabelling of one vignette leaves a hypergeometric number of positives in an arm.
-    drawn = rng.hypergeometric(s, m + n - s, m, size=(n_resamples, k.size)).astype(np.int64)
-    # A hair below, since equal totals may differ in the last digit.
-    hits = np.count_nonzero(total(drawn) >= total(k) - 1e-9)
-    return (1 + int(hits)) / (1 + n_resamples)
+    hits, left = 0, n_resamples
+    while left:  # in slices, so that memory does not grow with the resamples
+        size = min(left, max(1, 1_000_000 // k.size))
+        # A random relabelling of a vignette leaves a hypergeometric number of positives in an arm.
+        drawn = rng.hypergeometric(s, m + n - s, m, size=(size, k.size)).astype(np.int64)
+        # A hair below, since equal totals may differ in the last digit.
+        hits += int(np.count_nonzero(total(drawn) >= total(k) - 1e-9))
+        left -= size
+    return (1 + hits) / (1 + n_resamples)

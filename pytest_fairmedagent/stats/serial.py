@@ -7,6 +7,7 @@ before it, when the first differs from the rest, or when all are copies of one c
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -112,7 +113,8 @@ def first_draw_effect(cells: Iterable[Sequence[Hashable | None]]) -> FirstDraw:
         kept = [value for value in cell if value is not None]
         if not cell or cell[0] is None or len(kept) < 3:
             continue
-        differs = [sum(a != b for b in kept) for a in kept]
+        alike = Counter(kept)
+        differs = [len(kept) - alike[value] for value in kept]
         laws.append(np.bincount(differs).astype(np.float64) / len(kept))
         observed += differs[0]
         pairs_first += len(kept) - 1
