@@ -22,7 +22,7 @@ from pytest_fairmedagent.plugin.fixtures import (
     trajectories,
     vignette,
 )
-from pytest_fairmedagent.plugin.options import add_options, asked_for
+from pytest_fairmedagent.plugin.options import NOT_ASKED_FOR, add_options, asked_for
 
 __all__ = [
     "action",
@@ -67,14 +67,16 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         parametrise(metafunc, mark, registry_of(metafunc.config))
 
 
-def pytest_pycollect_makemodule(
-    module_path: Path, parent: pytest.Collector
-) -> pytest.Module | None:
-    if module_path.name != "test_audit.py":
-        return None
-    from pytest_fairmedagent.plugin.collect import audit_module, is_audit
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    found = yield
+    if file_path.parts[-3:] != ("pytest_fairmedagent", "audit", "test_audit.py"):
+        return found
+    from pytest_fairmedagent.plugin.collect import audit_module
 
-    return audit_module(parent) if is_audit(module_path) else None
+    return [audit_module(parent)]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -108,11 +110,13 @@ def pytest_report_collectionfinish(config: pytest.Config) -> list[str] | None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    if item.get_closest_marker("fairmed") is not None and not asked_for(item.config):
-        pytest.skip(
-            "fairness tests run with --fairmed-model=SPEC on the command line, such as "
-            "--fairmed-model=llama3.1:8b or --fairmed-model=embedded"
-        )
+    if item.get_closest_marker("fairmed") is None:
+        return
+    if not asked_for(item.config):
+        pytest.skip(NOT_ASKED_FOR)
+    from pytest_fairmedagent.plugin.session import verdicts_of
+
+    verdicts_of(item).clear()  # a rerun comes to its own
 
 
 @pytest.hookimpl(wrapper=True)
@@ -122,8 +126,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         from pytest_fairmedagent.plugin.assertions import settle
         from pytest_fairmedagent.plugin.session import registry_of
 
-        registry = registry_of(item.config)
-        settle(item, unmeasured=registry.settings.unmeasured, strict=registry.strict)
+        settle(item, registry_of(item.config))
     return result
 
 
@@ -159,11 +162,11 @@ def pytest_configure_node(node: Any) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any, error: object) -> None:
-    record = getattr(node, "workeroutput", {}).get("fairmed_record")
-    if record is not None:
-        from pytest_fairmedagent.plugin.session import RECORDS
+    sent = getattr(node, "workeroutput", {}).get("fairmed")
+    if sent is not None:
+        from pytest_fairmedagent.plugin.session import SENT
 
-        node.config.stash.setdefault(RECORDS, []).append(record)
+        node.config.stash.setdefault(SENT, []).append(sent)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NoReturn
 
 import pytest
 
 from pytest_fairmedagent.domain import Contrast
-from pytest_fairmedagent.errors import (
-    DisparityError,
-    InconclusiveError,
-    PlanError,
-    UnmeasuredError,
-    closest,
-)
+from pytest_fairmedagent.errors import DisparityError, InconclusiveError, PlanError, closest
+from pytest_fairmedagent.plugin.parametrise import function_id
+from pytest_fairmedagent.plugin.registry import Registry
 from pytest_fairmedagent.plugin.session import verdicts_of
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import (
@@ -98,7 +95,10 @@ def assert_invariant(contrast: ContrastUnderTest, action: str) -> Verdict:
         )
     verdict = contrast.verdict(action)
     verdicts_of(contrast.item).append(verdict)
-    contrast.item.user_properties.extend(properties(verdict, contrast.study))
+    numbers = dict(properties(verdict, contrast.study))
+    # In place of those of an earlier try: a rerun states the item's numbers once more.
+    others = [pair for pair in contrast.item.user_properties if pair[0] not in numbers]
+    contrast.item.user_properties[:] = [*others, *numbers.items()]
     gating = verdict.family.gating
     if verdict.status == DISPARITY and gating:
         raise DisparityError(_failure(verdict, contrast.study))
@@ -142,43 +142,42 @@ def properties(verdict: Verdict, study: Study) -> list[tuple[str, object]]:
     return [(f"{name}.{key}", value) for key, value in numbers.items()]
 
 
-def settle(item: pytest.Item, *, unmeasured: str, strict: bool) -> None:
+def settle(item: pytest.Item, registry: Registry) -> None:
     """End a marked item that has passed so far: it takes the worst of its verdicts.
 
     INCONCLUSIVE ends as a skip of its own category, and so does a DISPARITY that is exploratory.
     UNMEASURED fails or skips by policy, and so does an item that came to no verdict at all: silence
-    is not a pass.
+    is not a pass. What the test asserted and caught fails it all the same. What is exploratory
+    never fails.
     """
-    __tracebackhide__ = True
-    found = verdicts_of(item)
+    found, gating = verdicts_of(item), registry.gates(function_id(item))
     if not found:
         message = (
             "UNMEASURED: the test ended without a verdict. Call assert_invariant(contrast, action)"
         )
-        _unmeasured(message, "skip" if not strict and unmeasured == "skip" else "fail")
+        _end(message, UNMEASURED, fails=gating and registry.fails_unmeasured)
         return
     worst = worst_of(found)
     if worst.status == UNMEASURED:
-        gates = worst.family.gating and (strict or unmeasured == "fail")
-        _unmeasured(worst.headline, "fail" if gates else "skip")
+        _end(worst.headline, UNMEASURED, fails=gating and registry.fails_unmeasured)
     elif worst.status == INCONCLUSIVE:
-        _skip(worst.headline, INCONCLUSIVE)
-    elif worst.status == DISPARITY and not worst.family.gating:
-        _skip(worst.headline, EXPLORATORY)
+        _end(worst.headline, INCONCLUSIVE, fails=gating and registry.strict)
+    elif worst.status == DISPARITY:
+        _end(worst.headline, EXPLORATORY, fails=gating)
 
 
 def worst_of(verdicts: Iterable[Verdict]) -> Verdict:
     return min(verdicts, key=lambda verdict: SEVERITY.index(verdict.status))
 
 
-def _unmeasured(message: str, policy: str) -> None:
-    __tracebackhide__ = True
-    if policy == "fail":
-        raise UnmeasuredError(message)
-    _skip(message, UNMEASURED)
+def _end(message: str, category: str, *, fails: bool) -> None:
+    if fails:
+        pytest.fail(message, pytrace=False)
+    skip_as(category, message)
 
 
-def _skip(message: str, category: str) -> None:
+def skip_as(category: str, message: str) -> NoReturn:
+    """Skip the item that runs, and have it reported as `category` rather than as skipped."""
     __tracebackhide__ = True
     skipped = pytest.skip.Exception(message, _use_item_location=True)
     skipped.fairmed_category = category  # type: ignore[attr-defined]

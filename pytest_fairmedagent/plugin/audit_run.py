@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -11,18 +12,20 @@ import pytest
 
 from pytest_fairmedagent.agents.base import Agent
 from pytest_fairmedagent.agents.user import UserAgent, load_agent
-from pytest_fairmedagent.domain import Contrast
+from pytest_fairmedagent.domain import Case, Contrast
 from pytest_fairmedagent.errors import FairmedError, PlanError
 from pytest_fairmedagent.files.records import RecordFile
 from pytest_fairmedagent.models.base import ChatModel
 from pytest_fairmedagent.models.decoding import parse_decoding
 from pytest_fairmedagent.models.specs import ModelSpec, open_model, parse_spec
-from pytest_fairmedagent.plugin.parametrise import function_id
+from pytest_fairmedagent.plugin.assertions import skip_as
+from pytest_fairmedagent.plugin.parametrise import function_id, stated_names
 from pytest_fairmedagent.plugin.progress import ProgressLine
 from pytest_fairmedagent.plugin.registry import Registry
 from pytest_fairmedagent.plugin.session import SAMPLING_S, marked
 from pytest_fairmedagent.running.store import Store
 from pytest_fairmedagent.study import Study, certification
+from pytest_fairmedagent.verdict import UNMEASURED
 
 
 class AuditRun:
@@ -96,25 +99,29 @@ class AuditRun:
 
     def contrasts(self, item: pytest.Item) -> tuple[Contrast, ...]:
         """Return what an item tests."""
-        callspec = getattr(item, "callspec", None)
-        params = dict(callspec.params) if callspec else {}
-        return self._registry.contrasts(function_id(item), params)
+        return self._registry.contrasts(function_id(item), _params(item))
 
     def study(self, item: pytest.Item, agent: Any) -> Study:
-        """Return the sampled study of an item; sample it now if this is its first item."""
+        """Return the sampled study of an item; sample it now if this is its first item.
+
+        Where sampling failed, the item that met the fault has its error, and tries again when it is
+        rerun: were it skipped like the others then, a rerun would turn the run green.
+        """
         place = _agent_place(item)
-        if place in self._faults:
-            first, fault = self._faults[place]
-            line = str(fault).splitlines()[0]
-            pytest.skip(f"UNMEASURED: no model answers came, see the error of {first}: {line}")
-        if place not in self._studies:
+        first, fault = self._faults.get(place, (item.nodeid, None))
+        if first != item.nodeid:
+            line = next(iter(str(fault).splitlines()), type(fault).__name__)
+            message = f"UNMEASURED: no model answers came, see the error of {first}: {line}"
+            skip_as(UNMEASURED, message)
+        if place not in self._studies or fault is not None:
             try:
                 self._studies[place] = self._sample(item, place, agent)
             except Exception as error:
                 self._faults[place] = (item.nodeid, error)
                 if isinstance(error, FairmedError):
-                    pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
+                    raise told(error) from None
                 raise
+            self._faults.pop(place, None)
         return self._studies[place]
 
     def _sample(self, item: pytest.Item, place: str, agent: Any) -> Study:
@@ -128,7 +135,7 @@ class AuditRun:
             plan=plan,
             vignettes=registry.cases,
             catalogue=registry.catalogue,
-            agent=None if recording else _as_agent(agent),
+            agent=None if recording else _as_agent(agent, start=f"{self._start} {place}"),
             model=None if recording else self.model,
             store=None if recording else self.store,
             recording=recording,
@@ -189,25 +196,76 @@ class AuditRun:
             self.store.close()
 
 
-def _as_agent(agent: Any) -> Agent:
+def told(error: FairmedError) -> BaseException:
+    """Return the failure of a test that says what the error says, and nothing of our code."""
+    return pytest.fail.Exception(f"{type(error).__name__}: {error}", pytrace=False)
+
+
+def _as_agent(agent: Any, *, start: str) -> Agent:
     if hasattr(agent, "run") and hasattr(agent, "configuration"):
         return agent  # type: ignore[no-any-return]
-    if callable(agent):
-        return UserAgent(agent)
-    raise PlanError(
-        f"the fixture fairmed_agent returned {type(agent).__name__}, expected a callable from a "
-        "case to actions"
-    )
+    if not callable(agent):
+        raise PlanError(
+            f"the fixture fairmed_agent returned {type(agent).__name__}, expected a callable from "
+            "a case to actions"
+        )
+    stated = getattr(agent, "version", None) or getattr(agent, "digest", None)
+    return UserAgent(agent if stated else _Unstated(agent, start))
+
+
+class _Unstated:
+    """An agent without a version: its draws serve one start, and every process of that start.
+
+    Were each process of xdist to name a version of its own, each would draw the whole plan and
+    judge its items by draws that the others never saw.
+    """
+
+    def __init__(self, agent: Callable[[Case], Any], start: str) -> None:
+        self._agent = agent
+        self.version = f"unstated, this run only: {start}"
+        self.__module__ = getattr(agent, "__module__", "")
+        self.__qualname__ = getattr(agent, "__qualname__", type(agent).__qualname__)
+
+    def __call__(self, case: Case) -> Any:
+        return self._agent(case)
 
 
 def _agent_place(item: pytest.Item) -> str:
-    """Return where the item's `fairmed_agent` is defined: items that share it share draws."""
+    """Return what tells the item's agent from others: items with the same share their draws.
+
+    That is where its fixture `fairmed_agent` is defined, and every parameter that went into it: two
+    parameters make two agents.
+    """
     info = getattr(item, "_fixtureinfo", None)
-    definitions = info.name2fixturedefs.get("fairmed_agent") if info else None
-    if not definitions:
+    definitions = info.name2fixturedefs if info else {}
+    if not definitions.get("fairmed_agent"):
         return ""
-    function = definitions[-1].func
-    return f"{getattr(function, '__module__', '')}:{definitions[-1].baseid}"
+    agent = definitions["fairmed_agent"][-1]
+    place = f"{getattr(agent.func, '__module__', '')}:{agent.baseid}"
+    params, stated = _params(item), stated_names(item)
+    for name in sorted(_needed_by("fairmed_agent", definitions) & params.keys()):
+        # A fixture's own parameters have their places in it, which are alike in every process.
+        own = definitions[name][-1].params and name not in stated
+        place += f":{name}={item.callspec.indices[name] if own else id(params[name])}"  # type: ignore[attr-defined]
+    return place
+
+
+def _params(item: pytest.Item) -> Mapping[str, Any]:
+    """Return the values that an item was parametrised with, by name."""
+    callspec = getattr(item, "callspec", None)
+    return callspec.params if callspec else {}
+
+
+def _needed_by(name: str, definitions: Mapping[str, Any]) -> set[str]:
+    """Return the names of a fixture and of all that it asks for."""
+    found: set[str] = set()
+    open_ends = [name]
+    while open_ends:
+        name = open_ends.pop()
+        if name not in found:
+            found.add(name)
+            open_ends += [arg for d in definitions.get(name, ()) for arg in d.argnames]
+    return found
 
 
 class _paused_timeout:

@@ -15,15 +15,11 @@ AUDIT_ID = "pytest_fairmedagent.audit"
 AUDIT_FILE = Path(__file__).resolve().parents[1] / "audit" / "test_audit.py"
 
 
-def is_audit(path: Path) -> bool:
-    return path.name == AUDIT_FILE.name and path.resolve() == AUDIT_FILE
-
-
 class AuditModule(pytest.Module):
     """The built-in audit: a marked function for each family of the plan file.
 
-    Its functions do not go through the project's naming rules (`python_functions`), so that no ini
-    file can make the audit disappear.
+    Neither file nor functions go through the project's naming rules (`python_files`,
+    `python_functions`), so that no ini file can make the audit disappear.
     """
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
@@ -80,6 +76,8 @@ def _is_partial(config: pytest.Config) -> bool:
     cache = getattr(config, "cache", None)
     for option, key in (("lf", "cache/lastfailed"), ("stepwise", "cache/stepwise")):
         if config.getoption(option, False):
-            failed = str(cache.get(key, None) or "") if cache is not None else ""
-            return bool(failed) and AUDIT_ID not in failed
+            found = cache.get(key, None) if cache is not None else None
+            if option == "stepwise" and isinstance(found, dict):  # since pytest 8.4
+                found = found.get("last_failed")
+            return bool(found) and AUDIT_ID not in str(found)
     return False

@@ -3,66 +3,126 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from pytest_fairmedagent.plugin.session import RECORDS, registry_of, run_of
+from pytest_fairmedagent.plugin.session import SENT, registry_of, run_of
 from pytest_fairmedagent.report.record import build_record
 from pytest_fairmedagent.report.terminal import summary_lines
 
-_SUMMARY = pytest.StashKey[dict[str, Any]]()
+Record = dict[str, Any]
+
+_SUMMARY = pytest.StashKey[Record]()
+_LINES = pytest.StashKey[list[str]]()  # what else the summary has to say
+
+# Options that make a session run no test at all.
+_LOOKING_ONLY = (
+    "collectonly",
+    "setupplan",
+    "showfixtures",
+    "show_fixtures_per_test",
+    "cacheshow",
+)
 
 
 def finish(session: pytest.Session) -> None:
     """Make the record of the session; write it where it was asked for.
 
-    A worker of xdist hands its record to the controller, which writes one. An exit status is only
-    ever raised: a gate that ran no fairness test has not passed.
+    A worker of xdist hands its records to the controller, which writes one. An exit status is only
+    ever raised: a gate that measured nothing has not passed.
     """
-    config = session.config
-    record = _own_record(config)
+    config, run = session.config, run_of(session.config)
+    records, n_items = _own_records(config), len(run.selected)
+    n_contrasts = sum(len(run.contrasts(item)) for item in run.selected)
     if hasattr(config, "workeroutput"):
-        if record is not None:
-            config.workeroutput["fairmed_record"] = json.dumps(record)
+        config.workeroutput["fairmed"] = json.dumps([records, n_items, n_contrasts])
         return
-    sent = [json.loads(text) for text in config.stash.get(RECORDS, [])]
-    if sent:
-        # Every worker judges the whole plan alike; the one that began first knows what was drawn.
-        record = max(sent, key=lambda r: sum(run["drawn"] for run in r["runs"]))
-    if record is None:
-        nothing = not run_of(config).selected and not config.option.collectonly
-        if nothing and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
-            config.stash[_SUMMARY] = {}
-        return
-    config.stash[_SUMMARY] = record
-    for path in registry_of(config).settings.reports:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    for text in config.stash.get(SENT, []):
+        sent = json.loads(text)
+        records, n_items, n_contrasts = records + sent[0], n_items + sent[1], n_contrasts + sent[2]
+    config.stash[_LINES] = []
+    if records:
+        config.stash[_SUMMARY] = merge(records)
+        _write(session, config.stash[_SUMMARY])
+    elif not any(config.getoption(name, None) for name in _LOOKING_ONLY):
+        _refuse_silence(session, n_items, n_contrasts)
 
 
-def _own_record(config: pytest.Config) -> dict[str, Any] | None:
+def _refuse_silence(session: pytest.Session, n_items: int, n_contrasts: int) -> None:
+    """Turn a run that measured nothing and is not red otherwise to exit status 5, and say why."""
+    status = pytest.ExitCode.NO_TESTS_COLLECTED
+    if session.exitstatus not in (pytest.ExitCode.OK, status):
+        return
+    session.exitstatus = status
+    if not n_items:
+        why = (
+            "No fairness test was selected. Mark tests with @pytest.mark.fairmed, look at the "
+            "paths, -k, -m and --deselect, or give no paths to run the built-in audit."
+        )
+    elif not n_contrasts:
+        why = (
+            "The fairness tests hold no contrast: --fairmed-swaps and --fairmed-actions leave "
+            "nothing of what they register."
+        )
+    else:
+        why = "Every fairness test was skipped, or ended before it drew anything."
+    line = f"Nothing was measured, so exit status 5: this is no pass. {why}"
+    session.config.stash[_LINES] = [line]
+
+
+def _own_records(config: pytest.Config) -> list[Record]:
+    """Return a record for each agent that was sampled here."""
     studies = [s for s in run_of(config).studies.values() if s.info is not None]
-    if not studies:
-        return None
     file = registry_of(config).registered.file
-    return build_record(studies, profile=file.name, says=file.says)
+    return [build_record([study], profile=file.name, says=file.says) for study in studies]
+
+
+def merge(records: Iterable[Record]) -> Record:
+    """Return one record of at least one that each hold one run.
+
+    The workers of xdist judge the same run alike; of theirs the one is taken that began first, for
+    it knows what was drawn.
+    """
+    chosen: dict[tuple[Any, ...], Record] = {}
+    for record in records:
+        run, contrasts = record["runs"][0], record["contrasts"]
+        asked = [(c["family"], c["condition"], c["action"], c["vignette"]) for c in contrasts]
+        key = (run["config_digest"], *asked)
+        if key not in chosen or chosen[key]["runs"][0]["drawn"] < run["drawn"]:
+            chosen[key] = record
+    whole, *others = chosen.values()
+    for other in others:
+        for part in ("runs", "arms", "contrasts", "guards", "diagnostics", "rows"):
+            whole[part] += other[part]
+        for status, n in other["verdicts"].items():
+            whole["verdicts"][status] += n
+    return whole
+
+
+def _write(session: pytest.Session, record: Record) -> None:
+    """Write the record. One that cannot be written is said, and the run is not green then."""
+    lines = session.config.stash[_LINES]
+    for path in registry_of(session.config).settings.reports:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            text = json.dumps(record, indent=1, allow_nan=False) + "\n"
+            path.write_text(text, encoding="utf-8")
+            lines.append(f"run record written to {path}")
+        except OSError as error:
+            lines.append(f"ERROR: the run record cannot be written: {error}")
+            if session.exitstatus == pytest.ExitCode.OK:
+                session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
 
 
 def summarise(reporter: Any, config: pytest.Config) -> None:
     """Write the section of the terminal summary, a view of the record."""
-    record = config.stash.get(_SUMMARY, None)
-    if record is None or config.get_verbosity() < -1:
+    record, lines = config.stash.get(_SUMMARY, None), config.stash.get(_LINES, [])
+    if (record is None and not lines) or config.get_verbosity() < -1:
         return
     reporter.section("fairmed", sep="=")
-    if not record:
-        reporter.write_line(
-            "No fairness test was selected, so nothing was measured: exit status 5. Mark tests "
-            "with @pytest.mark.fairmed, or give no paths to run the built-in audit."
-        )
-        return
-    for line in summary_lines(record, verbose=config.get_verbosity() > 0):
+    if record is not None:
+        lines = [*summary_lines(record, verbose=config.get_verbosity() > 0), *lines]
+    for line in lines:
         reporter.write_line(line)
-    for path in registry_of(config).settings.reports:
-        reporter.write_line(f"run record written to {path}")

@@ -14,15 +14,18 @@ if TYPE_CHECKING:
     from pytest_fairmedagent.study import Study
 
 
-def _param(request: pytest.FixtureRequest, name: str) -> str:
-    """Return the value this item was given, or fail with advice where it was given none."""
-    mark = request.node.get_closest_marker("fairmed")
-    if mark is None:
+def _check_marked(request: pytest.FixtureRequest, name: str) -> None:
+    if request.node.get_closest_marker("fairmed") is None:
         pytest.fail(
             f"the fixture '{name}' needs the mark: @pytest.mark.fairmed(swaps=...) on "
             f"{request.node.name}",
             pytrace=False,
         )
+
+
+def _param(request: pytest.FixtureRequest, name: str) -> str:
+    """Return the value this item was given, or fail with advice where it was given none."""
+    _check_marked(request, name)
     if not hasattr(request, "param"):
         pytest.fail(
             f"the fixture '{name}' has no value in {request.node.name}: name it as an argument of "
@@ -35,7 +38,12 @@ def _param(request: pytest.FixtureRequest, name: str) -> str:
 @pytest.fixture(scope="session")
 def fairmed_model(request: pytest.FixtureRequest) -> Any:
     """The model under test (a `ChatModel`), opened; for agents of your own that ask it."""
+    from pytest_fairmedagent.plugin.options import NOT_ASKED_FOR, asked_for
+
+    if not asked_for(request.config):  # a test without the mark must not open the default model
+        pytest.skip(NOT_ASKED_FOR)
     from pytest_fairmedagent.errors import FairmedError
+    from pytest_fairmedagent.plugin.audit_run import told
     from pytest_fairmedagent.plugin.session import run_of
 
     try:
@@ -43,7 +51,7 @@ def fairmed_model(request: pytest.FixtureRequest) -> Any:
         if model is not None:
             model.open()
     except FairmedError as error:
-        pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
+        raise told(error) from None
     if model is None:
         pytest.skip("a recorded run has no model")
     return model
@@ -57,12 +65,13 @@ def fairmed_agent(request: pytest.FixtureRequest) -> Any:
     can be kept for later runs.
     """
     from pytest_fairmedagent.errors import FairmedError
+    from pytest_fairmedagent.plugin.audit_run import told
     from pytest_fairmedagent.plugin.session import run_of
 
     try:
         return run_of(request.config).default_agent()
     except FairmedError as error:
-        pytest.fail(f"{type(error).__name__}: {error}", pytrace=False)
+        raise told(error) from None
 
 
 @pytest.fixture
@@ -70,15 +79,20 @@ def study(request: pytest.FixtureRequest, fairmed_agent: Any) -> Study:
     """The sampled `Study` of this item: plan, table, floors, verdicts."""
     from pytest_fairmedagent.plugin.session import run_of
 
-    if request.node.get_closest_marker("fairmed") is None:
-        pytest.fail("the fixture 'study' needs @pytest.mark.fairmed(...)", pytrace=False)
+    _check_marked(request, "contrast" if "contrast" in request.fixturenames else "study")
     return run_of(request.config).study(request.node, fairmed_agent)
 
 
 @pytest.fixture
-def contrast(request: pytest.FixtureRequest) -> ContrastUnderTest:
+def contrast(request: pytest.FixtureRequest, study: Study) -> ContrastUnderTest:
     """One swap against its reference, sampled. An item for each swap that the mark registers."""
     swap = _param(request, "contrast")
+    if not hasattr(study, "judge"):
+        pytest.fail(
+            "the fixture 'contrast' needs the fixture 'study' of pytest-fairmedagent, and this "
+            f"project's own returned {type(study).__name__}. Give that one another name.",
+            pytrace=False,
+        )
     from pytest_fairmedagent.plugin.assertions import ContrastUnderTest
     from pytest_fairmedagent.plugin.parametrise import function_id
     from pytest_fairmedagent.plugin.session import registry_of
@@ -90,7 +104,7 @@ def contrast(request: pytest.FixtureRequest) -> ContrastUnderTest:
         swap=swap,
         vignette=callspec.params["vignette"] if family.per_vignette else None,
         family=family.name,
-        study=request.getfixturevalue("study"),
+        study=study,
         strict=registry.strict,
         gate_heterogeneous=registry.settings.gate_heterogeneous,
         item=request.node,

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+NOT_ASKED_FOR = (
+    "fairness tests run with --fairmed-model=SPEC on the command line, such as "
+    "--fairmed-model=llama3.1:8b or --fairmed-model=embedded"
+)
+
 # name, metavar (None for a switch), what it does
 _OPTIONS = (
     ("vignettes", "PATHS", "vignette files, folders or ids of shipped ones, comma-separated"),
@@ -76,4 +81,17 @@ def asked_for(config: pytest.Config) -> bool:
         return False
     if hasattr(config, "workerinput"):
         return True
-    return any(str(a).startswith("--fairmed-model") for a in config.invocation_params.args)
+    return _n_typed(config, "model") > 0
+
+
+def drop_defaults(config: pytest.Config) -> None:
+    """Forget a model or decoding of `addopts` where another is typed on the command line."""
+    for name in ("model", "decoding"):
+        given, n_typed = getattr(config.option, f"fairmed_{name}"), _n_typed(config, name)
+        if n_typed:
+            del given[:-n_typed]  # pytest puts what comes from `addopts` first
+
+
+def _n_typed(config: pytest.Config, name: str) -> int:
+    arguments = config.invocation_params.args
+    return sum(str(argument).startswith(f"--fairmed-{name}") for argument in arguments)

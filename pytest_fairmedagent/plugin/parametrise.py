@@ -22,7 +22,8 @@ def function_id(node: pytest.Item) -> str:
 def parametrise(metafunc: pytest.Metafunc, mark: pytest.Mark, registry: Registry) -> None:
     """Register a marked function and make its items. A mistake is an error of its module."""
     names = [name for name in NAMES if name in metafunc.fixturenames and _is_ours(metafunc, name)]
-    stated = _parametrised(metafunc)
+    # By mark, or in a hook of the project's own, which has run by now.
+    stated = stated_names(metafunc.definition) | {n for c in metafunc._calls for n in c.params}
     nodeid = metafunc.definition.nodeid
     try:
         registration = registry.register(nodeid, mark, sorted({*names, *(stated & set(NAMES))}))
@@ -41,10 +42,10 @@ def parametrise(metafunc: pytest.Metafunc, mark: pytest.Mark, registry: Registry
         _warn_if_powerless(metafunc, registration.family)
 
 
-def _parametrised(metafunc: pytest.Metafunc) -> set[str]:
-    """Return the names that the function parametrises itself."""
+def stated_names(node: pytest.Item) -> set[str]:
+    """Return the names that a function, its class or its module parametrises by mark."""
     found: set[str] = set()
-    for mark in metafunc.definition.iter_markers("parametrize"):
+    for mark in node.iter_markers("parametrize"):
         given = mark.args[0] if mark.args else mark.kwargs.get("argnames", "")
         names = given.split(",") if isinstance(given, str) else given
         found.update(name.strip() for name in names)

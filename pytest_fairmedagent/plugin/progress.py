@@ -21,7 +21,8 @@ class ProgressLine:
     def __init__(self, config: pytest.Config, study: Study) -> None:
         self._reporter: Any = config.pluginmanager.getplugin("terminalreporter")
         self._capture: Any = config.pluginmanager.getplugin("capturemanager")
-        if hasattr(config, "workerinput") or config.get_verbosity() < -1:
+        # Without a terminal reporter pytest 8.0 has no verbosity that could be asked for.
+        if self._reporter and (hasattr(config, "workerinput") or config.get_verbosity() < -1):
             self._reporter = None
         self._name = study.model.name if study.model else "recorded"
         self._last = time.monotonic()
@@ -33,8 +34,8 @@ class ProgressLine:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._live and self._shown:
-            self._write("\r\x1b[K")
+        if self._shown:
+            self._write("\r\x1b[K" if self._live else "\n")
 
     def show(self, progress: Progress) -> None:
         now = time.monotonic()

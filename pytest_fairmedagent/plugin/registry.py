@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -76,6 +76,15 @@ class Registry:
     def strict(self) -> bool:
         given = self.settings.strict
         return self.registered.file.strict if given is None else given
+
+    @property
+    def fails_unmeasured(self) -> bool:
+        return self.strict or self.settings.unmeasured == "fail"
+
+    def gates(self, nodeid: str) -> bool:
+        """Return whether a marked function may fail: all may but those of exploratory families."""
+        registration = self.registrations.get(nodeid)
+        return registration is None or registration.family.gating
 
     def plan(self) -> Plan:
         """Return the plan of every family that was registered, with the controls."""
@@ -183,8 +192,11 @@ class Registry:
             ) from None
 
     def check_selection(self) -> None:
-        """Read catalogue and plan, and raise PlanError for a selected name they do not know."""
-        assert self.registered  # noqa: S101 - reads both files
+        """Read catalogue, plan and vignettes; raise FairmedError for what is wrong with them.
+
+        Once and at the start, for a file that an option names is no test's fault.
+        """
+        assert self.vignettes  # noqa: S101 - reads all three
         if self.settings.swaps:
             self._swaps(self.settings.swaps)
         if self.settings.actions:
@@ -201,7 +213,7 @@ class Registry:
             actions = tuple(action for action in actions if action in chosen)
         return swaps, actions
 
-    def contrasts(self, nodeid: str, params: dict[str, Any]) -> tuple[Contrast, ...]:
+    def contrasts(self, nodeid: str, params: Mapping[str, Any]) -> tuple[Contrast, ...]:
         """Return what one item tests. `params` are the values it was parametrised with.
 
         Values that its family does not register test nothing, and neither does an item that was

@@ -9,10 +9,9 @@ from pytest_fairmedagent.plugin.session import SAMPLING_S
 
 def without_sampling(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
     """Take the time of sampling out of the item's duration: it was spent for the whole session."""
-    if call.when == "setup":
-        sampling_s = item.stash.get(SAMPLING_S, 0.0)
-        item.stash[SAMPLING_S] = 0.0
-        call.duration = max(0.0, call.duration - sampling_s)
+    sampling_s = item.stash.get(SAMPLING_S, 0.0)
+    item.stash[SAMPLING_S] = 0.0  # it lay in this phase, and in no other
+    call.duration = max(0.0, call.duration - sampling_s)
 
 
 def categorise(report: pytest.TestReport, call: pytest.CallInfo[None]) -> pytest.TestReport:

@@ -16,7 +16,7 @@ REGISTRY = pytest.StashKey["Registry"]()
 RUN = pytest.StashKey["AuditRun"]()
 VERDICTS = pytest.StashKey[list["Verdict"]]()
 SAMPLING_S = pytest.StashKey[float]()
-RECORDS = pytest.StashKey[list[str]]()  # what the workers of xdist have sent, as JSON
+SENT = pytest.StashKey[list[str]]()  # what the workers of xdist have come to, as JSON
 
 
 def registry_of(config: pytest.Config) -> Registry:

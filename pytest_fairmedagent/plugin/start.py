@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
 import pytest
 
 from pytest_fairmedagent.domain import Family
-from pytest_fairmedagent.errors import FairmedError
+from pytest_fairmedagent.errors import FairmedError, PlanError
 from pytest_fairmedagent.models.decoding import parse_decoding
+from pytest_fairmedagent.plugin.options import drop_defaults
 from pytest_fairmedagent.plugin.parametrise import NOTES
 from pytest_fairmedagent.plugin.session import registry_of, run_of
 from pytest_fairmedagent.stats import smallest_detectable_gap
@@ -15,16 +20,26 @@ from pytest_fairmedagent.study import CALLS_PER_TRIAL, certification
 
 def check_options(config: pytest.Config) -> None:
     """Raise pytest.UsageError for an option or a plan file that is not valid."""
+    drop_defaults(config)
     registry, run = registry_of(config), run_of(config)
     try:
         settings = registry.settings
         parse_decoding(settings.decoding)
+        _check_reports(settings.reports)
         registry.check_selection()
         if run.spec.backend == "simulated":
             assert run.model  # noqa: S101 - checks the parameters
     except FairmedError as error:
         raise pytest.UsageError(f"{type(error).__name__}: {error}") from error
     config.add_cleanup(run.close)
+
+
+def _check_reports(paths: Iterable[Path]) -> None:
+    """Raise PlanError for a report that could not be written when the run has been paid for."""
+    for path in paths:
+        folder = next(p for p in path.absolute().parents if p.exists())
+        if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+            raise PlanError(f"--fairmed-report is '{path}', which cannot be written there")
 
 
 def collection_lines(config: pytest.Config) -> list[str] | None:
