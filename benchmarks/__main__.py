@@ -11,7 +11,9 @@ import benchmarks
 
 def main() -> int:
     names = sorted(
-        m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name != "__main__"
+        m.name
+        for m in pkgutil.iter_modules(benchmarks.__path__)
+        if m.name != "__main__" and not m.ispkg
     )
     chosen = sys.argv[1] if len(sys.argv) > 1 else ""
     if chosen not in [*names, "all"]:

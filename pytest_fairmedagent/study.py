@@ -291,7 +291,9 @@ class Study:
     def _replay(self, recording: Recording) -> None:
         start = time.monotonic()
         rows: dict[tuple[str, str], list[Trajectory]] = {}
-        for trial in self.trials(self._present):
+        for trial in sorted(
+            self.trials(self._present), key=lambda t: (t.vignette, t.condition, t.replicate)
+        ):
             row = rows.setdefault((trial.vignette, trial.condition), [])
             row.append(recording.trajectory(trial))
         configuration = recording.configuration()

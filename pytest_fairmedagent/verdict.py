@@ -93,7 +93,8 @@ class Verdict:
 
     def explain(self) -> str:
         """The headline, and below it what it rests on, in lines of words."""
-        lines = [self.headline, *(f"  {reason}" for reason in self.reasons)]
+        told = self.headline  # which ends with the first reason where nothing was shown
+        lines = [told, *(f"  {reason}" for reason in self.reasons if reason not in told)]
         comparison = self.comparison
         if comparison.test.weight:
             test = comparison.test
@@ -111,8 +112,12 @@ class Verdict:
                     "  every cell is unanimous, so each vignette counts once: equal answers of one "
                     "cell are one answer"
                 )
-            if self.sham is not None:
+            if self.sham is not None and len(comparison.swap.k) > 1:
                 lines.append(f"  {self.sham}")
+            elif self.sham is not None:
+                lines.append(
+                    "  the same sign against every sham; one vignette has no surface noise"
+                )
         if self.detectable is not None:
             lines.append(
                 f"  smallest detectable signed gap at this family's level: {self.detectable:.2f} "

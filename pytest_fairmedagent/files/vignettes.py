@@ -136,14 +136,16 @@ def select_vignettes(spec: str, base: Path) -> dict[str, Vignette]:
     """
     names = [name.strip() for name in spec.split(",") if name.strip()] or ["shipped"]
     chosen: dict[str, Vignette] = {}
+    shipped: dict[str, Vignette] = {}
     for name in names:
         path = base / name
-        if name == "shipped":
-            chosen.update(read_vignettes([shipped_vignettes()]))
-        elif path.exists():
+        if name != "shipped" and path.exists():
             chosen.update(read_vignettes([path]))
+            continue
+        shipped = shipped or read_vignettes([shipped_vignettes()])
+        if name == "shipped":
+            chosen.update(shipped)
         else:
-            shipped = read_vignettes([shipped_vignettes()])
             if name not in shipped:
                 raise PlanError(
                     f"no vignette file, folder or shipped vignette {name!r}."

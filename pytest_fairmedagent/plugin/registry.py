@@ -47,6 +47,7 @@ class Registry:
         self.families: dict[str, Family] = {}
         self.cases: dict[str, Vignette] = {}  # of all families
         self.registrations: dict[str, Registration] = {}
+        self._read: dict[str, dict[str, Vignette]] = {}  # vignettes by what names them
 
     @cached_property
     def settings(self) -> Settings:
@@ -70,7 +71,9 @@ class Registry:
         return self._vignettes(self.settings.vignettes or self.registered.file.vignettes)
 
     def _vignettes(self, spec: str) -> dict[str, Vignette]:
-        return select_vignettes(spec, self._config.invocation_params.dir)
+        if spec not in self._read:  # many functions may name the same
+            self._read[spec] = select_vignettes(spec, self._config.invocation_params.dir)
+        return self._read[spec]
 
     @property
     def strict(self) -> bool:

@@ -19,7 +19,7 @@ def fitted(line: str, width: int) -> list[str]:
     parts = [line.rstrip()]
     if len(line) > width:
         indent = " " * (len(line) - len(line.lstrip()) + 2)
-        parts = textwrap.wrap(line, width, subsequent_indent=indent)
+        parts = textwrap.wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
     return [harmless(part) for part in parts]
 
 

@@ -279,7 +279,8 @@ def test_under_xdist_every_trial_is_drawn_once_and_all_judge_alike(
     # The workers are told of the model that was typed, and not of the default beside it.
     pytester.makeini("[pytest]\naddopts = --fairmed-model=simulated:floor=0.4\n")
     arguments = ("-p", "no:randomly", "--fairmed-model=simulated:seed=1,latency=0.005")
-    spread = ("-n2", "--fairmed-report=spread.json", "--junitxml=junit.xml")
+    # Fresh draws are one series for all workers of a start, which the later start goes on with.
+    spread = ("-n2", "--fairmed-fresh", "--fairmed-report=spread.json", "--junitxml=junit.xml")
     pytester.runpytest_subprocess(*arguments, *spread)
     for name in ("kept", "unstated"):
         assert len((pytester.path / f"{name}.txt").read_text()) == 6 * 8  # arms, replicates
