@@ -55,8 +55,7 @@ def draw_table(
         narrative = vignettes[arm.vignette].narrative
         swapped = arm.condition == truth.swap
         chances = {
-            action: truth.probability(narrative, action, swapped=swapped)
-            for action in plan.actions
+            action: truth.probability(narrative, action, swapped=swapped) for action in plan.actions
         }
         row = rows.setdefault((arm.vignette, arm.condition), [])
         for _ in range(arm.replicates):
