@@ -22,20 +22,45 @@ class PlanError(FairmedError):
     """A plan, mark or option that names something unknown or asks for something refused."""
 
 
+# Kinds of faults of a model's infrastructure. The reason of a missing trial begins with one, so
+# that reasons can be counted whatever the server's words are.
+RATE_LIMITED = "rate limited"
+OVERLOADED = "overloaded"
+SERVER_ERROR = "server error"
+TIMEOUT = "timeout"
+CONNECTION_LOST = "connection lost"
+MALFORMED = "malformed reply"
+REFUSED = "request refused"
+REFUSED_BY_POLICY = "refused by policy"
+OTHER_FAULT = "model error"
+
+
 class ModelError(FairmedError):
     """A model that is missing, unreachable or answered with a fault of its infrastructure.
 
     Args:
+        kind: one of the kinds above.
         transient: whether another try may succeed (overload, timeout, lost connection).
         retry_after_s: what the server asked to wait, in seconds.
     """
 
     def __init__(
-        self, message: str, *, transient: bool = False, retry_after_s: float | None = None
+        self,
+        message: str,
+        *,
+        kind: str = OTHER_FAULT,
+        transient: bool = False,
+        retry_after_s: float | None = None,
     ) -> None:
         super().__init__(message)
+        self.kind = kind
         self.transient = transient
         self.retry_after_s = retry_after_s
+
+    @property
+    def reason(self) -> str:
+        """The kind and the first line of the message, as records keep it."""
+        return f"{self.kind}: {str(self).splitlines()[0]}"
 
 
 class StoreError(FairmedError):
@@ -50,12 +75,6 @@ class DisparityError(AssertionError):
 
 class InconclusiveError(AssertionError):
     """Neither a disparity nor equivalence was shown, and the run is strict."""
-
-    __module__ = "builtins"
-
-
-class UnmeasuredError(AssertionError):
-    """No verdict may be given: a guard rejected, data are missing, or nothing was asserted."""
 
     __module__ = "builtins"
 

@@ -166,6 +166,7 @@ class Study:
                 "missing": trajectory.missing,
                 "calls": trajectory.calls,
                 "retries": trajectory.repairs,
+                "response_ids": list(trajectory.response_ids),
             }
             for (vignette, condition), row in sorted(self.table.rows.items())
             for index, trajectory in enumerate(row)
@@ -197,6 +198,7 @@ class Study:
             seed=self.seed,
             default_seed=self._default_seed(),
             fresh=self.fresh,
+            draws=places.values(),
         )
         stored = self.store.load(run, places.values())
         done = set(stored)
@@ -310,7 +312,7 @@ class Study:
             created=None,
             drawn=0,
             earlier=len(trajectories),
-            since=None,
+            since=getattr(recording, "since", None),
             registered=False,
             earlier_looks=(),
             calls=sum(t.calls for t in trajectories),

@@ -17,7 +17,10 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class Row(NamedTuple):
-    """One trajectory of a file. `replicate` counts from 1; `block` names a set of its own."""
+    """One trajectory of a file. `replicate` counts from 1; `block` names a set of its own.
+
+    `response_ids` are the server's ids of its answers: two rows with one of them read it twice.
+    """
 
     vignette: str
     condition: str
@@ -28,6 +31,7 @@ class Row(NamedTuple):
     retries: int
     block: str | None
     config: object
+    response_ids: tuple[str, ...] = ()
 
 
 class RecordSource:
@@ -162,6 +166,7 @@ def check_row(path: Path, line: int, data: Any, block_key: str = "block") -> Row
     """
     try:
         missing, calls, retries = data.get("missing"), data.get("calls"), data.get("retries")
+        response_ids = data.get("response_ids")
         row = Row(
             data["vignette"],
             data["condition"],
@@ -172,6 +177,7 @@ def check_row(path: Path, line: int, data: Any, block_key: str = "block") -> Row
             0 if retries is None else retries,
             data.get(block_key),
             data.get("config"),
+            () if response_ids is None else response_ids,
         )
     except (KeyError, TypeError, AttributeError):
         row = None
@@ -183,6 +189,8 @@ def check_row(path: Path, line: int, data: Any, block_key: str = "block") -> Row
         row = row._replace(missing={"trial": "recorded as incomplete"})
     if isinstance(row.block, int):
         row = row._replace(block=str(row.block))
+    if row.response_ids != ():
+        row = row._replace(response_ids=tuple(row.response_ids))
     return row
 
 
@@ -200,11 +208,16 @@ def _sound(row: Row, complete: object) -> bool:
         and (row.block is None or type(row.block) in (str, int))
         and (row.config is None or type(row.config) in (str, dict))
         and (complete is None or type(complete) is bool)
+        and (row.response_ids == () or _is_names(row.response_ids))
     )
 
 
 def _is_name(value: object) -> bool:
     return type(value) is str and value != ""
+
+
+def _is_names(value: object) -> bool:
+    return type(value) is list and all(type(name) is str for name in value)
 
 
 def _is_count(value: object) -> bool:
@@ -230,6 +243,7 @@ def _complaint(data: Any, block_key: str) -> str:
         (block_key, "a name or number", lambda v: type(v) in (str, int)),
         ("config", "an object or a digest", lambda v: type(v) in (str, dict)),
         ("complete", "true or false", lambda v: type(v) is bool),
+        ("response_ids", "a list of ids", _is_names),
     ]
     for key, expected, holds in checks:
         needed = key in ("vignette", "condition", "replicate", "outputs")
@@ -258,9 +272,7 @@ class RecordFile:
             key = (row.vignette, row.condition, row.replicate)
             if key in self._rows:
                 raise FileFormatError(f"{path}:{line}: {twice(row)}")
-            self._rows[key] = Trajectory(
-                row.outputs, dict(row.missing), calls=row.calls, repairs=row.retries
-            )
+            self._rows[key] = trajectory_of(row)
         self._header = source.header
         if not self._rows:
             raise FileFormatError(f"{path}: {NO_ROWS}")
@@ -283,6 +295,17 @@ class RecordFile:
                 "--fairmed-swaps and --fairmed-replicates."
             )
         return found
+
+
+def trajectory_of(row: Row) -> Trajectory:
+    """Return what the row says of its trial."""
+    return Trajectory(
+        row.outputs,
+        dict(row.missing),
+        calls=row.calls,
+        repairs=row.retries,
+        response_ids=row.response_ids,
+    )
 
 
 NO_ROWS = "holds no trajectories. Expected rows of a record file."

@@ -17,7 +17,6 @@ from pytest_fairmedagent.models.hosted import (
     Server,
     refusal,
     refuse_unknown_parameters,
-    with_extras,
 )
 from pytest_fairmedagent.models.hosts import check_base_url, is_loopback, plain, refuse_key_abroad
 
@@ -102,13 +101,10 @@ class AnthropicModel:
 
     def chat(self, request: Request, worker: int) -> Reply:
         """Return the tool's input as JSON text, or the prose that came in its place."""
-        messages = self._client.messages
         try:
-            body = self._server.ask(
-                messages.with_raw_response.create,
+            answer = self._server.ask(
+                self._client.messages.with_raw_response.create,
                 {
-                    "model": self._model,
-                    "max_tokens": request.max_tokens,
                     "messages": [dict(m) for m in request.messages if m["role"] != "system"],
                     **_system(request),
                     "tools": [
@@ -123,12 +119,14 @@ class AnthropicModel:
                         "name": TOOL,
                         "disable_parallel_tool_use": True,
                     },
-                    **with_extras(messages.create, self._decoding.sampling()),
+                    **self._decoding.sampling(),
                 },
+                model=self._model,
+                max_tokens=request.max_tokens,
             )
         except ModelError as error:
             return refusal(error)
-        return self._reply(body)
+        return self._reply(answer)
 
     def close(self) -> None:
         """Close the connections."""

@@ -6,7 +6,6 @@ same attributes, so both are read here by attribute and neither is imported.
 
 from __future__ import annotations
 
-import inspect
 import json
 import time
 from collections.abc import Callable, Mapping
@@ -54,14 +53,23 @@ class Server:
     error: type[Exception]
     keys: Callable[[], tuple[str | None, ...]]
 
-    def ask(self, create: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def ask(
+        self, create: Callable[..., Any], body: Mapping[str, Any], **insisted: Any
+    ) -> dict[str, Any]:
         """Return the JSON of an answer. `create` is an SDK's `with_raw_response` method.
 
         The raw body and not the SDK's object is read: the SDK fills in an object from anything,
         so that a broken answer would be found out only at the field that is missing.
+
+        `body` is sent as it is, with the arguments that `create` insists on. As arguments, every
+        message and every word of the schema would be held against the SDK's types, which takes it
+        twice as long as all the rest of a call; and which parameters are arguments depends on its
+        version (anthropic has had no `temperature` since 1.0).
         """
         try:
-            body = create(**arguments).http_response.json()
+            # The messages in the body take the place of the empty ones.
+            response = create(**insisted, messages=[], extra_body=body)
+            answer = response.http_response.json()
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise self.malformed(f"no JSON ({error})") from None
         except Warning as warning:
@@ -70,12 +78,12 @@ class Server:
         except self.error as error:
             # Without its cause, whose frames hold the request with its key.
             raise self._fault(error) from None
-        if not isinstance(body, dict):
-            raise self.malformed(f"{type(body).__name__} where an object belongs")
-        if body.get("error"):
+        if not isinstance(answer, dict):
+            raise self.malformed(f"{type(answer).__name__} where an object belongs")
+        if answer.get("error"):
             # Some proxies hand the fault of the server behind them on under status 200.
-            raise self._refusal(200, body, None)
-        return body
+            raise self._refusal(200, answer, None)
+        return answer
 
     def malformed(self, what: str) -> ModelError:
         """Return the error for an answer that is none; another try may bring a whole one."""
@@ -130,17 +138,6 @@ def refuse_unknown_parameters(provider: str, decoding: Decoding, unknown: tuple[
                 f"{provider} has no parameter {name}, so it would not be obeyed"
                 "\n  leave it out of --fairmed-decoding"
             )
-
-
-def with_extras(create: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters as arguments of `create`, in `extra_body` where they are no keyword.
-
-    Which are keywords depends on the SDK's version: anthropic has had no `temperature` since 1.0.
-    """
-    known = inspect.signature(create).parameters
-    arguments = {name: value for name, value in parameters.items() if name in known}
-    extra = {name: value for name, value in parameters.items() if name not in known}
-    return {**arguments, "extra_body": extra} if extra else arguments
 
 
 def _read_error(body: object) -> tuple[str, str]:

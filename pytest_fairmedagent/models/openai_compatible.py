@@ -18,7 +18,6 @@ from pytest_fairmedagent.models.hosted import (
     Server,
     refusal,
     refuse_unknown_parameters,
-    with_extras,
 )
 from pytest_fairmedagent.models.hosts import check_base_url, is_loopback, refuse_key_abroad
 
@@ -111,12 +110,10 @@ class OpenAICompatibleModel:
 
     def chat(self, request: Request, worker: int) -> Reply:
         """Return the model's answer."""
-        completions = self._client.chat.completions
         try:
-            body = self._server.ask(
-                completions.with_raw_response.create,
+            answer = self._server.ask(
+                self._client.chat.completions.with_raw_response.create,
                 {
-                    "model": self._model,
                     "messages": [dict(message) for message in request.messages],
                     "response_format": {
                         "type": "json_schema",
@@ -126,19 +123,15 @@ class OpenAICompatibleModel:
                             "strict": True,
                         },
                     },
-                    **with_extras(
-                        completions.create,
-                        {
-                            "seed": request.seed,
-                            self._limit: request.max_tokens,
-                            **self._decoding.sampling(),
-                        },
-                    ),
+                    "seed": request.seed,
+                    self._limit: request.max_tokens,
+                    **self._decoding.sampling(),
                 },
+                model=self._model,
             )
         except ModelError as error:
             return refusal(error)
-        return self._reply(body)
+        return self._reply(answer)
 
     def close(self) -> None:
         """Close the connections."""

@@ -14,7 +14,6 @@ from pytest_fairmedagent.agents.base import Agent
 from pytest_fairmedagent.agents.user import UserAgent, load_agent
 from pytest_fairmedagent.domain import Case, Contrast
 from pytest_fairmedagent.errors import FairmedError, PlanError
-from pytest_fairmedagent.files.records import RecordFile
 from pytest_fairmedagent.models.base import ChatModel
 from pytest_fairmedagent.models.decoding import parse_decoding
 from pytest_fairmedagent.models.specs import ModelSpec, open_model, parse_spec
@@ -23,6 +22,7 @@ from pytest_fairmedagent.plugin.parametrise import function_id, stated_names
 from pytest_fairmedagent.plugin.progress import ProgressLine
 from pytest_fairmedagent.plugin.registry import Registry
 from pytest_fairmedagent.plugin.session import SAMPLING_S, marked
+from pytest_fairmedagent.running.replay import open_recording
 from pytest_fairmedagent.running.store import Store
 from pytest_fairmedagent.study import Study, certification
 from pytest_fairmedagent.verdict import UNMEASURED
@@ -130,7 +130,7 @@ class AuditRun:
         self.check(plan.families)
         recording = None
         if self.spec.backend == "recorded":
-            recording = RecordFile(self._config.invocation_params.dir / self.spec.name)
+            recording = open_recording(self.spec.name, self._config.invocation_params.dir)
         study = Study(
             plan=plan,
             vignettes=registry.cases,

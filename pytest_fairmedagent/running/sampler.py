@@ -10,14 +10,17 @@ from dataclasses import dataclass, field
 
 from pytest_fairmedagent.agents.base import Agent
 from pytest_fairmedagent.domain import Case, Trajectory
-from pytest_fairmedagent.errors import ModelError
+from pytest_fairmedagent.errors import OVERLOADED, RATE_LIMITED, ModelError
 from pytest_fairmedagent.models.base import ChatModel, Message, Reply, Request, Schema
-from pytest_fairmedagent.running.retries import BUDGET_S, with_retries
+from pytest_fairmedagent.running.cut import within
+from pytest_fairmedagent.running.retries import Stopped, with_retries
 from pytest_fairmedagent.running.schedule import Block, seed_of
 from pytest_fairmedagent.running.store import LEASE_S, Draw, Run, Store
+from pytest_fairmedagent.running.throttle import Throttle
 
 POLL_S = 0.25
 LOST_IN_A_ROW = 5  # trials lost to the infrastructure one after another: the server is gone
+BUDGET_S = 180.0  # of one call, with its tries: an overload lasts minutes more often than seconds
 FIRST_BUDGET_S = 15.0  # a server that has not answered yet is more likely down than busy
 
 
@@ -70,6 +73,7 @@ class Sampler:
         self._stop = threading.Event()
         self._idle = threading.Event()
         self._lock = threading.Lock()
+        self._throttle = Throttle(model.workers)
         self._lost_in_a_row = 0
         self._answered = False
         self._error: BaseException | None = None
@@ -141,10 +145,10 @@ class Sampler:
             if self._stop.is_set():
                 self._store.release(self._run, draw)
                 return
-            reason = str(error).splitlines()[0]
-            trajectory = Trajectory({}, {"trial": reason}, calls=ask.calls, infrastructure=True)
+            missing = {"trial": error.reason}
+            trajectory = Trajectory({}, missing, calls=ask.calls, infrastructure=True)
             self._lost(error)
-        except _Stopped:
+        except Stopped:
             self._store.release(self._run, draw)
             return
         except BaseException:
@@ -189,10 +193,6 @@ class Sampler:
             time.sleep(POLL_S)
 
 
-class _Stopped(Exception):
-    """The run is being stopped; what is finished is stored."""
-
-
 class _Asker:
     """Asks the model for one trial: from the store if this very request was answered before."""
 
@@ -217,25 +217,39 @@ class _Asker:
         before = self._before.get((stage, attempt))
         if before is not None and before[0] == request.digest:
             return before[1]
-        if s._stop.is_set():
-            raise _Stopped
-        start = time.monotonic()
-        reply = with_retries(
-            lambda: s._model.chat(request, self._worker),
+        reply, duration = with_retries(
+            lambda: self._call(request),
+            throttle=s._throttle,
+            budget_s=self._budget_s,
             on_retry=self._count_retry,
+            on_wait=self._renew,
             stopped=s._stop.is_set,
-            budget_s=BUDGET_S if s._answered else FIRST_BUDGET_S,
+            sleep=s._stop.wait,
         )
         s._answered = True
-        duration = time.monotonic() - start
         s._store.keep(s._run, self._draw, stage, attempt, request.digest, seed, reply, duration)
-        if time.monotonic() - self._leased > LEASE_S / 3:
-            s._store.renew(s._run, self._draw)
-            self._leased = time.monotonic()
+        self._renew()
         with s._lock:
             s.progress.calls += 1
         return reply
 
+    def _call(self, request: Request) -> tuple[Reply, float]:
+        model = self._sampler._model
+        start = time.monotonic()
+        reply = within(model.call_limit_s, lambda: model.chat(request, self._worker))
+        return reply, time.monotonic() - start
+
+    def _budget_s(self, error: ModelError) -> float:
+        # A server that says it has too much to do is there.
+        there = self._sampler._answered or error.kind in (OVERLOADED, RATE_LIMITED)
+        return BUDGET_S if there else FIRST_BUDGET_S
+
     def _count_retry(self) -> None:
+        self._renew()
         with self._sampler._lock:
             self._sampler.progress.retries += 1
+
+    def _renew(self) -> None:
+        if time.monotonic() - self._leased > LEASE_S / 3:
+            self._sampler._store.renew(self._sampler._run, self._draw)
+            self._leased = time.monotonic()

@@ -7,10 +7,12 @@ import time
 import traceback
 from collections.abc import Callable
 from email.utils import formatdate
+from fnmatch import fnmatch
 from typing import Any, NamedTuple
 
 import pytest
 
+from pytest_fairmedagent import errors
 from pytest_fairmedagent.errors import ModelError
 from pytest_fairmedagent.models.base import Decoding, Request
 
@@ -84,34 +86,81 @@ def error(kind: str, message: str, **more: object) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "transient"),
+    ("status", "body", "transient", "kind"),
     [
-        (429, error("rate_limit_error", "Number of requests exceeded"), True),
-        (529, OVERLOADED, True),
-        (400, OVERLOADED, True),  # some gateways hand overload on under another status
-        (200, OVERLOADED, True),
-        (500, error("api_error", "Overloaded"), True),
-        (400, error("api_error", "Overloaded"), True),
-        (500, error("api_error", "Internal server error"), True),
-        (502, b"<html>Bad gateway</html>", True),
-        (503, b"", True),
-        (504, {"detail": "upstream timed out"}, True),
-        (408, error("timeout_error", "Request timed out"), True),
-        (501, error("api_error", "Not implemented"), False),
-        (400, error("invalid_request_error", "max_tokens: too large"), False),
-        (400, error("invalid_request_error", "Your credit balance is too low"), False),
-        (429, error("insufficient_quota", "You exceeded your quota", code="x"), False),
-        (401, error("authentication_error", "invalid key"), False),
-        (403, error("permission_error", "not yours"), False),
-        (404, error("not_found_error", "model: m"), False),
-        (413, error("request_too_large", "Request exceeds the maximum size"), False),
-        (422, {"object": "error", "message": "bad schema", "type": "BadRequest"}, False),
+        (429, error("rate_limit_error", "Number of requests exceeded"), True, errors.RATE_LIMITED),
+        (529, OVERLOADED, True, errors.OVERLOADED),
+        (
+            400,
+            OVERLOADED,
+            True,
+            errors.OVERLOADED,
+        ),  # some gateways hand overload on under another status
+        (200, OVERLOADED, True, errors.OVERLOADED),
+        (429, OVERLOADED, True, errors.OVERLOADED),  # too much for all, not too much of ours
+        (429, b"", True, errors.RATE_LIMITED),
+        (500, error("api_error", "Overloaded"), True, errors.OVERLOADED),
+        (400, error("api_error", "Overloaded"), True, errors.OVERLOADED),
+        (500, error("api_error", "Internal server error"), True, errors.SERVER_ERROR),
+        (502, b"<html>Bad gateway</html>", True, errors.SERVER_ERROR),
+        (503, b"", True, errors.OVERLOADED),
+        (504, {"detail": "upstream timed out"}, True, errors.TIMEOUT),
+        (408, error("timeout_error", "Request timed out"), True, errors.TIMEOUT),
+        (501, error("api_error", "Not implemented"), False, errors.SERVER_ERROR),
+        (400, error("invalid_request_error", "max_tokens: too large"), False, errors.REFUSED),
+        (
+            400,
+            error("invalid_request_error", "Your credit balance is too low"),
+            False,
+            errors.REFUSED,
+        ),
+        (
+            429,
+            error("insufficient_quota", "You exceeded your quota", code="x"),
+            False,
+            errors.REFUSED,
+        ),
+        (401, error("authentication_error", "invalid key"), False, errors.REFUSED),
+        (403, error("permission_error", "not yours"), False, errors.REFUSED),
+        (404, error("not_found_error", "model: m"), False, errors.REFUSED),
+        (
+            413,
+            error("request_too_large", "Request exceeds the maximum size"),
+            False,
+            errors.REFUSED,
+        ),
+        (
+            422,
+            {"object": "error", "message": "bad schema", "type": "BadRequest"},
+            False,
+            errors.REFUSED,
+        ),
     ],
 )
-def test_whether_to_try_again_is_read_from_status_and_body(
-    fault: Callable[..., ModelError], status: int, body: object, transient: bool
+def test_kind_and_whether_to_try_again_are_read_from_status_and_body(
+    fault: Callable[..., ModelError], status: int, body: object, transient: bool, kind: str
 ) -> None:
-    assert fault(body, status=status).transient is transient
+    caught = fault(body, status=status)
+    assert (caught.transient, caught.kind) == (transient, kind)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        error("invalid_request_error", "Output blocked by content filtering policy"),
+        error("None", "The response was filtered", code="content_filter"),
+        error("image_generation_user_error", "not allowed", code="content_policy_violation"),
+    ],
+)
+def test_a_refusal_of_the_case_by_policy_is_an_answer_and_no_fault(
+    server: Any, backend: Backend, request_: Request, body: object
+) -> None:
+    server.say(backend.path, body, status=400)
+    model = backend.make("m", decoding=Decoding(), base_url=server.url)
+    model.open()
+    reply = model.chat(request_, 0)
+    model.close()
+    assert (reply.text, reply.finish) == ("", "refusal")
 
 
 def test_the_first_line_shows_status_kind_and_the_servers_words(
@@ -160,15 +209,15 @@ def test_a_date_to_retry_after_becomes_seconds_and_a_past_one_none_at_all(
 @pytest.mark.parametrize(
     ("body", "how", "says"),
     [
-        (OVERLOADED, {"cut": True}, "is not reachable"),
-        (OVERLOADED, {"hang_up": True}, "is not reachable"),
-        (OVERLOADED, {"delay_s": 3, "read_s": 0.3}, "did not answer in time"),
-        (b'{"id": "x", "cho', {}, "malformed answer: no JSON"),
-        (b"<html>ok</html>", {"headers": {"content-type": "text/html"}}, "malformed"),
-        (b"", {}, "malformed"),
-        ([], {}, "malformed answer: list"),
-        ({}, {}, "malformed answer: it has no"),
-        (b"\xff\xfe", {}, "malformed"),
+        (OVERLOADED, {"cut": True}, "connection lost: * is not reachable"),
+        (OVERLOADED, {"hang_up": True}, "connection lost: * is not reachable"),
+        (OVERLOADED, {"delay_s": 3, "read_s": 0.3}, "timeout: * did not answer in time"),
+        (b'{"id": "x", "cho', {}, "malformed reply: * sent a malformed answer: no JSON"),
+        (b"<html>ok</html>", {"headers": {"content-type": "text/html"}}, "malformed reply:"),
+        (b"", {}, "malformed reply:"),
+        ([], {}, "malformed reply: * sent a malformed answer: list"),
+        ({}, {}, "malformed reply: * sent a malformed answer: it has no"),
+        (b"\xff\xfe", {}, "malformed reply:"),
     ],
     ids=["cut", "hang-up", "slow", "half-json", "html", "empty", "list", "no-fields", "bytes"],
 )
@@ -176,7 +225,7 @@ def test_broken_and_missing_answers_are_faults_that_may_pass(
     fault: Callable[..., ModelError], body: object, how: dict[str, Any], says: str
 ) -> None:
     caught = fault(body, **how)
-    assert says in str(caught)
+    assert fnmatch(caught.reason, f"{says}*")
     assert caught.transient
 
 

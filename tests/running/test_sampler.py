@@ -9,12 +9,18 @@ import pytest
 
 from pytest_fairmedagent.agents.clinical import ClinicalAgent
 from pytest_fairmedagent.domain import ACTIONS, Family, Plan
-from pytest_fairmedagent.errors import ModelError
+from pytest_fairmedagent.errors import (
+    CONNECTION_LOST,
+    OVERLOADED,
+    RATE_LIMITED,
+    TIMEOUT,
+    ModelError,
+)
 from pytest_fairmedagent.files.swaps import read_swaps
 from pytest_fairmedagent.models.base import Reply
 from pytest_fairmedagent.models.simulated import SimulatedModel, Truth
 from pytest_fairmedagent.running import sampler as sampler_module
-from pytest_fairmedagent.running.retries import with_retries
+from pytest_fairmedagent.running import throttle
 from pytest_fairmedagent.running.store import Store
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.testing import blank_vignettes
@@ -46,6 +52,11 @@ class Faulty(SimulatedModel):
 
 def study(tmp_path, model, **changes):
     return Study(PLAN, CASES, CATALOGUE, ClinicalAgent(), model, Store(tmp_path), **changes)
+
+
+def once(call, **_):
+    """In place of `with_retries`."""
+    return call()
 
 
 def n_calls(tmp_path):
@@ -144,12 +155,10 @@ def test_a_stage_that_stays_invalid_is_missing_with_its_reason_and_ends_the_traj
     }
 
 
-def test_transient_faults_are_tried_again_and_lose_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("time.sleep", lambda s: None)
-
+def test_transient_faults_are_tried_again_and_lose_nothing(tmp_path):
     def busy(n, request):
         if n % 3 == 0:
-            raise ModelError("overloaded", transient=True, retry_after_s=0.0)
+            raise ModelError("overloaded", transient=True, retry_after_s=0.001)
 
     found = study(tmp_path, Faulty(busy))
     found.sample(FAMILY.members)
@@ -161,16 +170,17 @@ def test_transient_faults_are_tried_again_and_lose_nothing(tmp_path, monkeypatch
 def test_a_trial_lost_to_the_server_is_missing_now_and_drawn_on_the_next_start(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(sampler_module, "with_retries", lambda call, **_: call())
+    monkeypatch.setattr(sampler_module, "with_retries", once)
 
-    def once(n, request):
+    def lost(n, request):
         if n == 7:
-            raise ModelError("connection lost", transient=True)
+            raise ModelError("the line\n  advice", kind=CONNECTION_LOST, transient=True)
 
-    first = study(tmp_path, Faulty(once))
+    first = study(tmp_path, Faulty(lost))
     first.sample(FAMILY.members)
     assert not first.info.complete
-    assert sum(sum(reasons.values()) for reasons in first.info.missing.values()) == 1
+    [reasons] = first.info.missing.values()
+    assert reasons == {"trial: connection lost: the line": 1}
     second = study(tmp_path, Faulty(lambda n, request: None))
     second.sample(FAMILY.members)
     assert second.info.complete
@@ -178,7 +188,7 @@ def test_a_trial_lost_to_the_server_is_missing_now_and_drawn_on_the_next_start(
 
 
 def test_a_server_that_is_gone_ends_the_run_instead_of_failing_every_trial(tmp_path, monkeypatch):
-    monkeypatch.setattr(sampler_module, "with_retries", lambda call, **_: call())
+    monkeypatch.setattr(sampler_module, "with_retries", once)
 
     def gone(n, request):
         if n > 20:
@@ -191,7 +201,7 @@ def test_a_server_that_is_gone_ends_the_run_instead_of_failing_every_trial(tmp_p
 
 
 def test_a_server_that_never_answered_ends_the_run_with_its_first_trial(tmp_path, monkeypatch):
-    monkeypatch.setattr(sampler_module, "with_retries", lambda call, **_: call())
+    monkeypatch.setattr(sampler_module, "with_retries", once)
 
     def down(n, request):
         raise ModelError("connection refused", transient=True)
@@ -210,6 +220,64 @@ def test_a_fault_that_cannot_pass_ends_the_run_at_once(tmp_path):
     with pytest.raises(ModelError, match="no such model"):
         study(tmp_path, model).sample(FAMILY.members)
     assert len(model.requests) == 1
+
+
+def test_a_hung_call_is_given_up_and_the_trial_goes_on_with_another_try(tmp_path):
+    released = threading.Event()
+
+    def hang(n, request):
+        if n == 7:
+            released.wait(20)
+            return Reply("from a call that was given up")
+        return None
+
+    model = Faulty(hang, workers=2)
+    model.call_limit_s = 0.2
+    found = study(tmp_path, model)
+    start = time.monotonic()
+    found.sample(FAMILY.members)
+    released.set()
+    assert time.monotonic() - start < 15
+    assert found.info.complete
+    assert (found.info.retries, len(model.requests)) == (1, 5 * N_TRIALS + 1)
+    assert n_calls(tmp_path) == 5 * N_TRIALS
+    with sqlite3.connect(tmp_path / "runs.sqlite") as db:
+        assert not db.execute("SELECT 1 FROM calls WHERE reply LIKE '%given up%'").fetchall()
+
+
+def test_a_server_that_hangs_for_good_ends_the_run_with_a_timeout(tmp_path, monkeypatch):
+    monkeypatch.setattr(sampler_module, "FIRST_BUDGET_S", 0.0)
+    released = threading.Event()
+    model = Faulty(lambda n, request: released.wait(20) and None)
+    model.call_limit_s = 0.1
+    with pytest.raises(ModelError, match=r"had not ended after 0\.1 s") as caught:
+        study(tmp_path, model).sample(FAMILY.members)
+    released.set()
+    assert caught.value.kind == TIMEOUT
+
+
+@pytest.mark.parametrize(("kind", "fewest", "most"), [(RATE_LIMITED, 1, 4), (OVERLOADED, 5, 8)])
+def test_a_rate_limit_halves_the_calls_under_way_and_an_overload_does_not(
+    tmp_path, monkeypatch, kind, fewest, most
+):
+    monkeypatch.setattr(throttle, "RECOVER_AFTER", 10_000)
+    guard, under_way, peak = threading.Lock(), 0, 0
+
+    def busy(n, request):
+        nonlocal under_way, peak
+        with guard:
+            under_way += 1
+            peak = max(peak, under_way if n > 40 else 0)
+        time.sleep(0.003)
+        with guard:
+            under_way -= 1
+        if n == 20:
+            raise ModelError("busy", kind=kind, transient=True, retry_after_s=0.01)
+
+    found = study(tmp_path, Faulty(busy, workers=8))
+    found.sample(FAMILY.members)
+    assert found.info.complete
+    assert fewest <= peak <= most
 
 
 def test_two_processes_share_the_work_and_both_end_with_all_of_it(tmp_path):
@@ -231,47 +299,3 @@ def test_the_agent_is_never_shown_which_arm_it_is_in(tmp_path):
     sent = json.dumps([request.messages for request in model.requests]).lower()
     for word in ("race_black", "rerender", "reference", "sham", "fair", "bias", "audit"):
         assert word not in sent, word
-
-
-class TestRetries:
-    def run(self, outcomes, **options):
-        waits, clock = [], [0.0]
-        outcomes = iter(outcomes)
-
-        def call():
-            outcome = next(outcomes)
-            if isinstance(outcome, Exception):
-                raise outcome
-            return outcome
-
-        def sleep(seconds):
-            waits.append(seconds)
-            clock[0] += seconds
-
-        options = {"on_retry": lambda: None, "stopped": lambda: False, **options}
-        try:
-            return with_retries(call, sleep=sleep, clock=lambda: clock[0], **options), waits
-        except ModelError as error:
-            return error, waits
-
-    def test_waits_what_the_server_asks(self):
-        busy = ModelError("busy", transient=True, retry_after_s=4.0)
-        assert self.run([busy, busy, "ok"]) == ("ok", [4.0, 4.0])
-
-    def test_waits_longer_each_time_with_jitter(self):
-        busy = ModelError("busy", transient=True)
-        result, waits = self.run([busy] * 4 + ["ok"])
-        assert result == "ok"
-        for wait, most in zip(waits, (1, 2, 4, 8), strict=True):
-            assert most / 2 <= wait <= most
-
-    def test_gives_up_when_the_budget_of_time_is_spent(self):
-        busy = ModelError("busy", transient=True, retry_after_s=10.0)
-        error, waits = self.run([busy] * 100, budget_s=35.0)
-        assert error is busy
-        assert sum(waits) <= 35
-
-    def test_does_not_try_again_what_cannot_pass(self):
-        error, waits = self.run([ModelError("no such model"), "ok"])
-        assert str(error) == "no such model"
-        assert waits == []

@@ -1,0 +1,135 @@
+"""Runs and series: which draws a start of a plan continues, and what was looked at before."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pytest_fairmedagent.domain import Trial
+from pytest_fairmedagent.running.database import Database
+
+
+@dataclass(frozen=True)
+class Run:
+    """One start of a plan in one configuration.
+
+    Runs of one `series` share their draws; a fresh run begins a new series. `seed` is the series'.
+    `earlier_looks` are the replicates of finished runs of the same series and design that had
+    fewer of them: the data have been looked at before. `registered_before_draws` tells whether the
+    plan was fixed before the series' first trial.
+    """
+
+    id: int
+    series: int
+    seed: int
+    created: float
+    finished: float | None
+    resumed: bool
+    earlier_looks: tuple[int, ...]
+    registered_before_draws: bool
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One trial with its place in the store: the key of what is sent, and which draw of it."""
+
+    trial: Trial
+    key: str
+    draw: int
+
+
+class Runs:
+    """The runs of a store."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def begin(
+        self,
+        *,
+        plan: str,
+        design: str,
+        replicates: int,
+        configuration: str,
+        fields: Mapping[str, object],
+        model: str,
+        seed: int | None,
+        default_seed: int,
+        fresh: str,
+        draws: Iterable[Draw] = (),
+    ) -> Run:
+        """Return the run of a plan in a configuration: the unfinished one, or a new one.
+
+        A new run continues the newest series of the same configuration (and seed, if one is
+        given), unless it is to be fresh: `fresh` is then a name that the processes of one start
+        share, else "". A finished run of the same plan is returned as it is. `draws` are the
+        trials of this start; the run is later shown and replayed by them.
+        """
+        with self._db.transaction():
+            latest = self._db.execute(
+                "SELECT series, seed FROM runs WHERE configuration=? AND (? IS NULL OR seed=?) "
+                "AND (?='' OR fresh=?) ORDER BY id DESC LIMIT 1",
+                (configuration, seed, seed, fresh, fresh),
+            ).fetchone()
+            series: int | None = None if latest is None else latest[0]
+            same = self._db.execute(
+                "SELECT id, created, finished FROM runs WHERE series=? AND plan=? "
+                "ORDER BY id LIMIT 1",
+                (series, plan),
+            ).fetchone()
+            if same is None:
+                used = latest[1] if series is not None else (default_seed if seed is None else seed)
+                now = time.time()
+                number = self._db.execute(
+                    "INSERT INTO runs (series, created, plan, design, replicates, configuration, "
+                    "fields, model, seed, fresh) VALUES (?,?,?,?,?,?,?,?,?,?) RETURNING id",
+                    (
+                        *(series or 0, now, plan, design, replicates),
+                        *(configuration, json.dumps(fields), model, used, fresh),
+                    ),
+                ).fetchone()[0]
+                if series is None:
+                    series = int(number)
+                    self._db.execute("UPDATE runs SET series=id WHERE id=?", (number,))
+                same = (number, now, None)
+                resumed = False
+            else:
+                used, resumed = latest[1], True
+            assert series is not None  # noqa: S101 - for the type checker
+            self._place(same[0], draws)
+            looks = self._db.execute(
+                "SELECT DISTINCT replicates FROM runs WHERE series=? AND design=? AND plan<>? "
+                "AND finished IS NOT NULL AND replicates<? ORDER BY replicates",
+                (series, design, plan, replicates),
+            ).fetchall()
+            first = self._db.execute(
+                "SELECT min(finished) FROM trials WHERE series=? AND state='done'", (series,)
+            ).fetchone()[0]
+            return Run(
+                id=same[0],
+                series=series,
+                seed=used,
+                created=same[1],
+                finished=same[2],
+                resumed=resumed,
+                earlier_looks=tuple(row[0] for row in looks),
+                registered_before_draws=first is None or same[1] <= first,
+            )
+
+    def _place(self, run: int, draws: Iterable[Draw]) -> None:
+        """Note the trials of a run. A vignette that was edited since has a new key: it counts."""
+        for draw in draws:
+            trial = draw.trial
+            self._db.execute(
+                "INSERT OR REPLACE INTO places VALUES (?,?,?,?,?,?)",
+                (run, trial.vignette, trial.condition, trial.replicate, draw.key, draw.draw),
+            )
+
+    def finish(self, run: Run) -> None:
+        """Mark a run finished: all its trials are there and have been judged."""
+        with self._db.lock:
+            self._db.execute(
+                "UPDATE runs SET finished=? WHERE id=? AND finished IS NULL", (time.time(), run.id)
+            )
