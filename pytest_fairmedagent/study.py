@@ -25,6 +25,7 @@ from pytest_fairmedagent.domain import (
 )
 from pytest_fairmedagent.errors import PlanError, StoreError
 from pytest_fairmedagent.models.base import ChatModel
+from pytest_fairmedagent.running import retries
 from pytest_fairmedagent.running.sampler import Progress, Sampler
 from pytest_fairmedagent.running.schedule import draws_of, rounds
 from pytest_fairmedagent.running.store import Draw, Run, Store
@@ -181,6 +182,7 @@ class Study:
         self.model.open()
         configuration = {
             "protocol": PROTOCOL_VERSION,
+            "retry_policy": retries.POLICY,
             "workers": self.model.workers,
             **self.model.configuration(),
             **self.agent.configuration(),
@@ -349,6 +351,8 @@ def _missing(
                 (s, r) for s, r in trajectory.missing.items() if r != "not reached"
             )
             reasons = found.setdefault(condition, {})
+            if trajectory.infrastructure:  # its words differ from call to call, its kind does not
+                reason = reason.split(": ")[0]
             name = f"{stage}: {reason}"
             reasons[name] = reasons.get(name, 0) + 1
     return found

@@ -9,6 +9,7 @@ import asyncio
 import json
 import sys
 import threading
+import time
 from collections import Counter
 from typing import Any
 
@@ -25,8 +26,8 @@ DRIP_S = 0.1
 class ChatServer:
     """Serves from a thread of its own until it is stopped.
 
-    `delivered` counts, by the seed of the request, the answers that were sent to their last byte;
-    `tries` all requests. Once `healed`, nothing fails any more.
+    By the seed of a request, `tries` counts how often it came and `asked` is when it last did, in
+    seconds since the epoch. Once `healed`, nothing fails any more.
     """
 
     def __init__(
@@ -34,7 +35,7 @@ class ChatServer:
     ) -> None:
         self.model = SimulatedModel("simulated", truth, read_swaps())
         self.tries: Counter[int] = Counter()
-        self.delivered: Counter[int] = Counter()
+        self.asked: dict[int, float] = {}
         self.healed = False
         self._latency_s = latency_s
         self._fault_of = fault_of
@@ -75,6 +76,7 @@ class ChatServer:
     async def _answer(self, body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         seed = body["seed"]
         self.tries[seed] += 1
+        self.asked[seed] = time.time()
         if self._latency_s:
             await asyncio.sleep(self._latency_s)
         fault = None if self.healed else self._fault_of(seed)
@@ -93,7 +95,6 @@ class ChatServer:
         else:
             await _send(writer, 200, answer)
         await writer.drain()
-        self.delivered[seed] += 1
 
     def say(self, body: dict[str, Any]) -> str:
         """Return what the truth answers to a request."""

@@ -281,7 +281,7 @@ class _paused_timeout:
 
     def __exit__(self, *exc: object) -> None:
         if hasattr(self._hooks, "pytest_timeout_set_timer"):
-            import pytest_timeout  # type: ignore[import-untyped]  # its hook is there, so it is
+            import pytest_timeout  # its hook is there, so it is
 
             settings = pytest_timeout._get_item_settings(self._item)
             if settings.timeout and not settings.func_only:

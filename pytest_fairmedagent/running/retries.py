@@ -10,6 +10,7 @@ from typing import TypeVar
 from pytest_fairmedagent.errors import RATE_LIMITED, ModelError
 from pytest_fairmedagent.running.throttle import Throttle
 
+POLICY = "1"  # part of the configuration: another policy loses other trials
 LONGEST_WAIT_S = 30.0
 LOOK_UP_S = 0.5  # how often a call that waits for its turn looks whether the run is stopped
 
