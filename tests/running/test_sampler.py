@@ -180,7 +180,9 @@ def test_a_trial_lost_to_the_server_is_missing_now_and_drawn_on_the_next_start(
     first.sample(FAMILY.members)
     assert not first.info.complete
     [reasons] = first.info.missing.values()
-    assert reasons == {"trial: connection lost: the line": 1}
+    assert reasons == {"trial: connection lost": 1}
+    [lost_one] = [t for row in first.table.rows.values() for t in row if not t.complete]
+    assert lost_one.missing == {"trial": "connection lost: the line"}
     second = study(tmp_path, Faulty(lambda n, request: None))
     second.sample(FAMILY.members)
     assert second.info.complete
