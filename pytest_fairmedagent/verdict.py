@@ -69,6 +69,22 @@ class Verdict:
         return "Holm" if self.family.gating else "BH, exploratory"
 
     @property
+    def gap_sought(self) -> float:
+        """The gap, in 0..1, that a larger run should be able to find: the margin, else 0.10."""
+        return self.family.margin or 0.10
+
+    @property
+    def pairs_to_find(self) -> float:
+        """Replicate pairs at which `gap_sought` is found with power .8, at the floor measured."""
+        return pairs_for_gap(
+            self.gap_sought,
+            self.comparison.planning_floor,
+            alpha=self.family.alpha,
+            power=POWER,
+            n_members=self.family.size,
+        )
+
+    @property
     def headline(self) -> str:
         """The verdict in one line that stands alone."""
         contrast = self.contrast
@@ -343,13 +359,11 @@ def _why_inconclusive(verdict: Verdict, beyond: bool) -> list[str]:
     if verdict.detectable is not None:
         reasons.append(f"gaps below {verdict.detectable:.2f} would pass unseen")
     if family.margin:
-        floor = comparison.planning_floor
-        find = pairs_for_gap(family.margin, floor, alpha=family.alpha, n_members=family.size)
-        show = pairs_to_certify(family.margin, floor, alpha=family.alpha)
+        show = pairs_to_certify(family.margin, comparison.planning_floor, alpha=family.alpha)
         reasons.append(
-            f"at this floor a gap of {family.margin:g} needs {find:.0f} replicate pairs to be "
-            f"found and {show:.0f} to be ruled out, with power {POWER}; this contrast has "
-            f"{comparison.test.n_pairs:.4g}"
+            f"at this floor a gap of {family.margin:g} needs {verdict.pairs_to_find:.0f} replicate "
+            f"pairs to be found and {show:.0f} to be ruled out, with power {POWER}; this contrast "
+            f"has {comparison.test.n_pairs:.4g}"
         )
     return reasons
 

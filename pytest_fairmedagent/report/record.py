@@ -154,6 +154,8 @@ def contrast_entry(
         "p_adjusted": None if exploratory else verdict.p_adjusted,
         "q": verdict.p_adjusted if exploratory else None,
         "smallest_detectable_gap": verdict.detectable,
+        "gap_sought": verdict.gap_sought,
+        "pairs_to_find": verdict.pairs_to_find if verdict.comparison.measured else None,
         "family": family.name,
         "family_size": family.size,
         "alpha": family.alpha,

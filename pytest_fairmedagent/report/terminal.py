@@ -159,6 +159,24 @@ def _closing(record: Record) -> Iterator[str]:
     ]
     if seen:
         yield _visible(min(seen), max(seen))
+    yield from _needed([c for c in gating if c["verdict"] == "INCONCLUSIVE"])
+
+
+def _needed(contrasts: list[Record]) -> Iterator[str]:
+    """Say what would have been needed where nothing was shown."""
+    known = [c for c in contrasts if c["pairs_to_find"] is not None and c["pairs"]]
+    if not known:
+        return
+    most = max(known, key=lambda c: c["pairs_to_find"])
+    vignettes = most["vignettes"]
+    replicates = -(-most["pairs_to_find"] // vignettes)
+    here = max(c["pairs"] for c in known)
+    yield (
+        f"What would be needed: to find a gap of {most['gap_sought']:g} in every inconclusive "
+        f"contrast takes {most['pairs_to_find']:.0f} replicate pairs each (here {here:.4g}), "
+        f"such as --fairmed-replicates={replicates:.0f} with {vignettes} vignettes, or more "
+        "vignettes."
+    )
 
 
 def _visible(low: float, high: float) -> str:
