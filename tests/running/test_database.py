@@ -277,7 +277,8 @@ def test_a_place_that_may_only_be_read_is_refused_for_runs_and_read_for_replay()
         for path in (folder / "store" / FILE, folder / "store", folder):
             path.chmod(0o444 if path.is_file() else 0o555)
         script = (
-            "import os, sys; from pathlib import Path\n"
+            # What is imported later may lie where only root can read, so it is imported now.
+            "import os, sys, traceback, urllib.parse, urllib.request; from pathlib import Path\n"
             "from pytest_fairmedagent.running.archive import Archive\n"
             "from pytest_fairmedagent.running.store import Store\n"
             "path = Path(sys.argv[1])\n"
