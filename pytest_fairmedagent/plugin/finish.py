@@ -35,7 +35,8 @@ def finish(session: pytest.Session) -> None:
     """
     config, run = session.config, run_of(session.config)
     records, n_items = _own_records(config), len(run.selected)
-    n_contrasts = sum(len(run.contrasts(item)) for item in run.selected)
+    # Whether there is any is all that is asked, and counting 5,000 items takes a quarter second.
+    n_contrasts = int(any(run.contrasts(item) for item in run.selected))
     if hasattr(config, "workeroutput"):
         config.workeroutput["fairmed"] = json.dumps([records, n_items, n_contrasts])
         return
