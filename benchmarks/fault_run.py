@@ -1,11 +1,12 @@
 """What a run through a server that fails leaves behind: 30 % of 2,000 calls meet one of 18 faults.
 
-The official OpenAI client asks, through this project's backend, a server that answers from a known
-truth and fails on order: refusals with and without retry-after, overload, resets, hangs, dripping
-and cut bodies, prose, fences, think blocks, values out of range. Which request meets which fault
-follows from its seed, so that the end of every trial is foretold and compared: result or missing,
-with which reason, and with which outputs. Then the server is healed and the run resumed. How often
-such runs are red is counted on 100 foretold ones, or as many as `python -m benchmarks fault_run N`.
+The official OpenAI or Anthropic client asks, through this project's backend, a server that answers
+from a known truth and fails on order: refusals with and without retry-after, overload, resets,
+hangs, dripping and cut bodies, prose, fences, think blocks, values out of range. Which request
+meets which fault follows from its seed, so that the end of every trial is foretold and compared:
+result or missing, with which reason, and with which outputs. Then the server is healed and the run
+resumed. How often such runs are red is counted on 100 foretold ones, or as many as
+`python -m benchmarks fault_run N`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from benchmarks.servers.chat import ChatServer
 from benchmarks.servers.faults import FaultOf, faults
@@ -36,7 +38,8 @@ from pytest_fairmedagent.domain import (
     render,
 )
 from pytest_fairmedagent.files.swaps import read_swaps
-from pytest_fairmedagent.models.base import Decoding
+from pytest_fairmedagent.models.base import Decoding, Request
+from pytest_fairmedagent.models.hosted import HostedModel
 from pytest_fairmedagent.models.simulated import SimulatedModel, Truth
 from pytest_fairmedagent.running import sampler
 from pytest_fairmedagent.running.schedule import draws_of
@@ -75,27 +78,21 @@ def fault_run(
     workers: int = 32,
     budget_s: float = 12.0,
     read_timeout_s: float = 1.0,
+    protocol: str = "openai",
 ) -> Outcome:
     """Draw a plan through a server with faults, resume it without, and compare with the foretold.
 
     `lasting` of the faults hit every try of their request, for which `budget_s` is spent. A run
     gives up after several lost trials in a row, and so would this one with many more of them.
     """
-    from pytest_fairmedagent.models.openai_compatible import OpenAICompatibleModel
-
-    class Model(OpenAICompatibleModel):
-        def configuration(self) -> Mapping[str, object]:
-            # Without the port, or keys, seeds and faults would be others in every run.
-            return {**super().configuration(), "server": "the benchmark's own"}
-
     sampler.BUDGET_S, usual = budget_s, sampler.BUDGET_S
     family, plan, cases = _plan(n_cases, replicates)
     fault_of = faults(share, lasting=lasting)
     server = ChatServer(truth, latency_s=0.005, fault_of=fault_of)
-    model = Model(
+    model = _model_of(protocol)(
         "m",
         decoding=Decoding(),
-        base_url=server.url,
+        base_url=server.url if protocol == "openai" else server.url.removesuffix("/v1"),
         workers=workers,
         timeout_s=(5.0, read_timeout_s, 5.0, 5.0),
     )
@@ -137,6 +134,34 @@ def fault_run(
         store.close()
         server.stop()
     return found
+
+
+def _model_of(protocol: str) -> Callable[..., HostedModel]:
+    """Return the back end of `openai` or `anthropic` with a configuration that holds no port.
+
+    With it, keys, seeds and faults would be others in every run.
+    """
+    place = {"server": "the benchmark's own"}
+    if protocol == "openai":
+        from pytest_fairmedagent.models.openai_compatible import OpenAICompatibleModel
+
+        class OpenAI(OpenAICompatibleModel):
+            def configuration(self) -> Mapping[str, object]:
+                return {**super().configuration(), **place}
+
+        return OpenAI
+
+    from pytest_fairmedagent.models.anthropic import AnthropicModel
+
+    class Anthropic(AnthropicModel):
+        def configuration(self) -> Mapping[str, object]:
+            return {**super().configuration(), **place}
+
+        def _body(self, request: Request) -> dict[str, Any]:
+            # The server goes by the seed, and this API has none.
+            return {**super()._body(request), "metadata": {"user_id": str(request.seed)}}
+
+    return Anthropic
 
 
 def kept_calls(folder: Path) -> list[tuple[int, float]]:

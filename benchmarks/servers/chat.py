@@ -1,4 +1,6 @@
-"""A chat server on loopback that speaks OpenAI's API, answers from a truth and fails on order.
+"""A chat server on loopback that answers from a truth and fails on order.
+
+It speaks OpenAI's API and Anthropic's, the latter with the seed as `metadata.user_id`.
 
 `python -m benchmarks.servers.chat LATENCY_S` serves in a process of its own and prints its URL.
 """
@@ -27,17 +29,25 @@ class ChatServer:
     """Serves from a thread of its own until it is stopped.
 
     By the seed of a request, `tries` counts how often it came and `asked` is when it last did, in
-    seconds since the epoch. Once `healed`, nothing fails any more.
+    seconds since the epoch. Once `healed`, nothing fails any more. `slots` are answered at once and
+    others wait; `n_warm_up` counts the requests that belong to no stage.
     """
 
     def __init__(
-        self, truth: Truth, *, latency_s: float = 0.0, fault_of: FaultOf = no_faults
+        self,
+        truth: Truth,
+        *,
+        latency_s: float = 0.0,
+        fault_of: FaultOf = no_faults,
+        slots: int = 10_000,
     ) -> None:
         self.model = SimulatedModel("simulated", truth, read_swaps())
         self.tries: Counter[int] = Counter()
         self.asked: dict[int, float] = {}
         self.healed = False
+        self.n_warm_up = 0
         self._latency_s = latency_s
+        self._slots = asyncio.Semaphore(slots)
         self._fault_of = fault_of
         self._loop = asyncio.new_event_loop()
         listening = threading.Event()
@@ -65,8 +75,11 @@ class ChatServer:
         try:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).lower()
+                if head.startswith(b"get "):  # what a model can do: no server of ours tells
+                    await _send(writer, 404, b"{}")
+                    continue
                 length = int(head.split(b"content-length:")[1].split(b"\r\n")[0])
-                body = json.loads(await reader.readexactly(length))
+                body = _alike(json.loads(await reader.readexactly(length)))
                 await self._answer(body, writer)
         except (asyncio.IncompleteReadError, ConnectionError, _HangUp, asyncio.CancelledError):
             pass  # the client has gone, or is to think that we have, or the server is stopped
@@ -78,7 +91,8 @@ class ChatServer:
         self.tries[seed] += 1
         self.asked[seed] = time.time()
         if self._latency_s:
-            await asyncio.sleep(self._latency_s)
+            async with self._slots:
+                await asyncio.sleep(self._latency_s)
         fault = None if self.healed else self._fault_of(seed)
         name = fault.name if fault else ""
         if name in CONTENT:
@@ -99,7 +113,11 @@ class ChatServer:
     def say(self, body: dict[str, Any]) -> str:
         """Return what the truth answers to a request."""
         schema = body["response_format"]["json_schema"]["schema"]
-        stage = STAGE_OF.get(next(iter(schema["properties"])), "order")
+        first = next(iter(schema["properties"]))
+        if first not in STAGE_OF and first != "orders":
+            self.n_warm_up += 1
+            return json.dumps(dict.fromkeys(schema["properties"], 1))
+        stage = STAGE_OF.get(first, "order")
         messages = tuple(body["messages"])
         return self.model.chat(Request(stage, messages, schema, body["seed"], 100), 0).text
 
@@ -108,7 +126,33 @@ class _HangUp(Exception):
     """The connection ends here, in the middle of things."""
 
 
+def _alike(body: dict[str, Any]) -> dict[str, Any]:
+    """Return a request of Anthropic's API as one of OpenAI's, and others as they are."""
+    if "tools" not in body:
+        return body
+    system = {"role": "system", "content": body["system"][0]["text"]}
+    schema = body["tools"][0]["input_schema"]
+    return {
+        "seed": int(body["metadata"]["user_id"]),
+        "messages": [system, *body["messages"]],
+        "response_format": {"json_schema": {"schema": schema}},
+        "anthropic": True,
+    }
+
+
+def _block(text: str) -> dict[str, Any]:
+    """Return what a model of Anthropic's says: the tool's input if it is some, else prose."""
+    try:
+        return {"type": "tool_use", "id": "t", "name": "answer", "input": json.loads(text)}
+    except ValueError:
+        return {"type": "text", "text": text}
+
+
 def _whole(body: dict[str, Any], text: str) -> bytes:
+    if "anthropic" in body:
+        usage = {"input_tokens": 1, "output_tokens": 1}
+        said = {"content": [_block(text)], "stop_reason": "end_turn", "usage": usage}
+        return json.dumps({"id": f"msg_{body['seed']}", **said}).encode()
     choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     usage = {"prompt_tokens": 1, "completion_tokens": 1}
     whole = {"id": f"chatcmpl-{body['seed']}", "choices": [choice], "usage": usage}

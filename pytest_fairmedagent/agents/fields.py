@@ -76,7 +76,27 @@ class Choices:
         return chosen
 
 
-Field = Integer | Boolean | Choices
+@dataclass(frozen=True)
+class Text:
+    """What a model writes before it decides, `longest` characters at most.
+
+    It shapes the decision and is none: `check_fields` leaves it out.
+    """
+
+    name: str
+    longest: int
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return {"type": "string", "maxLength": self.longest}
+
+    def check(self, value: object) -> None:
+        # A server that ignores maxLength sends more. Its decision is none the worse for that.
+        if not isinstance(value, str):
+            raise FieldError(f"{self.name} is {_shown(value)}, expected a text")
+
+
+Field = Integer | Boolean | Choices | Text
 
 
 def schema_of(fields: Sequence[Field]) -> dict[str, Any]:
@@ -90,14 +110,17 @@ def schema_of(fields: Sequence[Field]) -> dict[str, Any]:
 
 
 def check_fields(reply: Mapping[str, object], fields: Sequence[Field]) -> dict[str, object]:
-    """Return the fields of a parsed reply. Raises FieldError for the first that is not valid.
+    """Return the decision in a parsed reply. Raises FieldError for the first field not valid.
 
-    Fields that were not asked for are left out: some models explain themselves.
+    Fields that were not asked for are left out (some models explain themselves), and so are texts
+    that were.
     """
     for field in fields:
         if field.name not in reply:
             raise FieldError(f"{field.name} is missing")
-    return {field.name: field.check(reply[field.name]) for field in fields}
+    checked = {field.name: field.check(reply[field.name]) for field in fields}
+    texts = {field.name for field in fields if isinstance(field, Text)}
+    return {name: value for name, value in checked.items() if name not in texts}
 
 
 def _shown(value: object) -> str:

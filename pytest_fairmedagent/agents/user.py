@@ -2,97 +2,166 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import inspect
-import threading
+import json
+import math
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
-from pytest_fairmedagent.agents.base import Ask
+from pytest_fairmedagent.agents.base import Agent, Ask
+from pytest_fairmedagent.agents.fresh import AgentError, Fresh, ended
 from pytest_fairmedagent.domain import Case, Trajectory
-from pytest_fairmedagent.errors import FairmedError, ModelError, PlanError
+from pytest_fairmedagent.errors import ModelError, PlanError
+from pytest_fairmedagent.files.recordings import UNSTATED
+
+__all__ = ["AgentError", "AgentFault", "UserAgent", "as_agent", "load_agent"]
 
 _PLAIN = (bool, int, float, str)
 
 
+class AgentFault(Exception):
+    """What an agent did wrong, in words that a record may keep: they hold nothing of the case."""
+
+
 class UserAgent:
-    """Wraps a callable `agent(case)`, sync or async.
+    """Wraps a callable `agent(case)`, sync or async, or a class or factory of such.
 
     It returns actions (`{"admission": True, ...}`) or outputs by stage (`{"reassess": {"admit":
     True}}`). An agent that states a `version` (or `digest`) keeps its trajectories for later runs;
-    without one nobody can tell whether it changed, so they serve this run only.
+    without one nobody can tell whether it changed, so they serve this run only: those processes
+    that name the same `start`. A method `configuration()` may state what else identifies it. How
+    each trial gets a fresh agent is the rule of `Fresh`.
     """
 
-    def __init__(self, function: Callable[[Case], Any]) -> None:
-        self._function = function
+    calls_per_trial: int | None = None  # it asks in its own way
+
+    def __init__(self, given: Callable[..., Any], *, start: str = "") -> None:
+        self._given = given
+        self._fresh = Fresh(given)
         self._proven = False
-        self._lock = threading.Lock()
-        stated = getattr(function, "version", None) or getattr(function, "digest", None)
-        self._version = str(stated) if stated else f"unstated, this run only: {uuid.uuid4().hex}"
+        stated = self._stated_version()
+        own = start or uuid.uuid4().hex
+        self._version = stated or f"{UNSTATED}: {own}"
 
     def configuration(self) -> Mapping[str, object]:
-        name = getattr(self._function, "__qualname__", type(self._function).__qualname__)
-        module = getattr(self._function, "__module__", "")
-        return {"agent": f"{module}:{name}", "agent_version": self._version}
+        own = {
+            "agent": self._name,
+            "agent_version": self._version,
+            "agent_state": self._fresh.kind,
+        }
+        describe = getattr(self._given, "configuration", None)
+        if describe is None or self._fresh.makes:
+            return own
+        stated = {f"agent_{name}": value for name, value in describe().items()}
+        try:
+            json.dumps(stated)
+        except TypeError as error:
+            raise AgentError(
+                f"configuration() of the agent {self._name} holds what JSON cannot: {error}"
+            ) from error
+        return {**stated, **own}
 
     def run(self, case: Case, ask: Ask) -> Trajectory:
         """Return what the agent did. What it raises is its own fault, and data.
 
         Only while it has never succeeded is an exception taken for a mistake in the wiring.
+        ModelError passes through: it tells that a server was not there, and is tried again.
         """
+        limit_s = getattr(self._given, "call_limit_s", None)
+        return ask.patiently(lambda: self._once(case), limit_s)
+
+    def _once(self, case: Case) -> Trajectory:
         try:
-            answer = self._function(case)
-            if inspect.isawaitable(answer):
-                answer = asyncio.run(_awaited(answer))
-            outputs = _outputs(answer)
-        except ModelError:
+            with self._fresh.trial() as agent:
+                outputs = _outputs(ended(agent(case)))
+        except (ModelError, AgentError):
             raise
         except Exception as error:
             if not self._proven:
                 raise AgentError(
-                    f"the agent {self.configuration()['agent']} failed on its first case: "
+                    f"the agent {self._name} failed on its first case: "
                     f"{type(error).__name__}: {error}\n  It is called with a Case (text, menu, "
                     "result(order_id)) and returns a mapping of actions or of stages."
                 ) from error
-            return Trajectory({}, {"trial": f"the agent raised {type(error).__name__}"})
+            told = str(error) if isinstance(error, AgentFault) else f"raised {type(error).__name__}"
+            return Trajectory({}, {"trial": f"the agent {told}"})
         self._proven = True
         return Trajectory(outputs)
 
+    @property
+    def _name(self) -> str:
+        kind = type(self._given)
+        name = getattr(self._given, "__qualname__", kind.__qualname__)
+        return f"{getattr(self._given, '__module__', '')}:{name}"
 
-class AgentError(FairmedError):
-    """An agent of the user's that cannot be called as it should."""
+    def _stated_version(self) -> str:
+        found = _version_of(self._given)
+        if not found and self._fresh.makes:
+            try:
+                found = _version_of(self._fresh.make())
+            except Exception as error:
+                raise AgentError(
+                    f"the agent {self._name} cannot be made: {type(error).__name__}: {error}\n"
+                    "  A class or a function without arguments is called anew for each trial."
+                ) from error
+        return found
 
 
-async def _awaited(answer: Any) -> Any:
-    return await answer
+def as_agent(given: Any, *, start: str = "") -> Agent:
+    """Return the agent that a fixture's value is. Raises PlanError for what is none."""
+    if hasattr(given, "run") and hasattr(given, "configuration"):
+        return cast("Agent", given() if inspect.isclass(given) else given)
+    if not callable(given):
+        raise PlanError(
+            f"the fixture fairmed_agent returned {type(given).__name__}, expected a callable from "
+            "a case to actions, or a class of such"
+        )
+    return UserAgent(given, start=start)
+
+
+def _version_of(agent: object) -> str:
+    """Return the version or digest that an agent states, "" where it states none."""
+    for name in ("version", "digest"):
+        stated = getattr(agent, name, None)
+        if isinstance(stated, (str, int, float)) and stated:
+            return str(stated)
+    return ""
 
 
 def _outputs(answer: object) -> dict[str, dict[str, object]]:
     if not isinstance(answer, Mapping) or not answer:
-        raise TypeError(f"returned {type(answer).__name__}, expected a mapping that is not empty")
+        kind = type(answer).__name__
+        raise AgentFault(f"returned {kind}, expected a mapping that is not empty")
     if not all(isinstance(value, Mapping) for value in answer.values()):
         answer = {"actions": answer}
     outputs: dict[str, dict[str, object]] = {}
     for stage, fields in answer.items():
-        outputs[str(stage)] = {str(name): _plain(name, value) for name, value in fields.items()}
+        outputs[str(stage)] = {str(name): _plain(value) for name, value in fields.items()}
     return outputs
 
 
-def _plain(name: object, value: object) -> object:
-    if isinstance(value, _PLAIN):
+def _plain(value: object) -> object:
+    if isinstance(value, _PLAIN) and (not isinstance(value, float) or math.isfinite(value)):
         return value
     if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(v, str) for v in value):
         return sorted(value)
-    raise TypeError(f"{name!r} is {type(value).__name__}, expected bool, int, float, str or ids")
+    raise AgentFault(
+        f"returned a field that is {type(value).__name__}, expected bool, int, finite float, str "
+        "or ids"
+    )
 
 
-def load_agent(spec: str) -> Callable[[Case], Any]:
-    """Return the callable that `module:attr` names. Raises PlanError."""
+def load_agent(spec: str) -> Callable[..., Any]:
+    """Return the agent that `module:attr` or a URL names. Raises PlanError."""
+    if spec.startswith(("http://", "https://")):
+        from pytest_fairmedagent.agents.http import agent_at
+
+        return agent_at(spec)
     module_name, _, attribute = spec.partition(":")
     if not module_name or not attribute:
-        raise PlanError(f"--fairmed-agent is {spec!r}, expected module:attr")
+        raise PlanError(f"--fairmed-agent is {spec!r}, expected module:attr or http://HOST/PATH")
     try:
         found: Any = importlib.import_module(module_name)
         for part in attribute.split("."):

@@ -1,4 +1,4 @@
-"""Anthropic's Messages API. The answer is asked for as the input of a forced tool."""
+"""Anthropic's Messages API. The form of an answer is that of an output format or a forced tool."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from typing import Any
 
 import anthropic
 
-from pytest_fairmedagent.errors import ModelError
-from pytest_fairmedagent.models.base import Decoding, Reply, Request
-from pytest_fairmedagent.models.hosted import (
-    CALL_LIMIT_S,
-    TIMEOUT_S,
-    WORKERS,
-    Server,
-    refusal,
-    refuse_unknown_parameters,
-)
-from pytest_fairmedagent.models.hosts import check_base_url, is_loopback, plain, refuse_key_abroad
+from pytest_fairmedagent.errors import MALFORMED, ModelError
+from pytest_fairmedagent.models.base import Reply, Request, Schema
+from pytest_fairmedagent.models.faults import as_reply
+from pytest_fairmedagent.models.hosted import HostedModel, Server, count
+from pytest_fairmedagent.models.hosts import check_base_url, is_loopback, plain
 
 KEY = "ANTHROPIC_API_KEY"
+URL = "ANTHROPIC_BASE_URL"
 TOOL = "answer"
+OUTPUT_FORMAT, FORCED_TOOL = "output format json_schema", f"forced tool {TOOL}"
+
+# The `finish` of prose from a server that was to answer through the tool, as `fairmed show` has it.
+NO_TOOL = "stop without the tool"
 
 _FINISH = {
     "end_turn": "stop",
@@ -30,45 +29,29 @@ _FINISH = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
 }
+# Output formats know none of these; what they say is told in the description, and checked after.
+_LIMITS = ("minimum", "maximum", "maxItems", "maxLength")
 
 
-class AnthropicModel:
+class AnthropicModel(HostedModel):
     """Answers through the `anthropic` package. The package reads the key, not this class."""
 
-    toy = False
+    prefix = "anthropic"
+    provider = "Anthropic"
+    key = KEY
+    url = URL
+    home = "https://api.anthropic.com"
+    unknown = ("num_ctx", "min_p")
     seeded = False
-    call_limit_s: float | None = CALL_LIMIT_S
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        decoding: Decoding,
-        base_url: str | None = None,
-        base_url_trusted: bool = True,
-        workers: int | None = None,
-        timeout_s: tuple[float, float, float, float] = TIMEOUT_S,
-    ) -> None:
-        self.name = f"anthropic/{name}"
-        self._model = name
-        self.workers = workers or WORKERS
-        self._decoding = decoding
-        refuse_unknown_parameters("Anthropic", decoding, ("num_ctx", "min_p"))
-        if base_url is not None:
-            check_base_url(base_url)
-            refuse_key_abroad(base_url, trusted=base_url_trusted, key=KEY)
-        self._base_url = base_url
-        self._timeout_s = timeout_s
-        self._client: Any = None
 
     def open(self) -> None:
-        """Find a key. Nothing is sent: a call costs money, and a hosted model is always warm."""
+        """Find a key, and ask what the model can do. No call is made: a call costs money."""
         if self._client is not None:
             return
         client = self._connect(None)
         url = str(client.base_url).rstrip("/")
         if self._base_url is None:
-            check_base_url(url, option="ANTHROPIC_BASE_URL")
+            check_base_url(url, option=URL)
         if not any((client.api_key, client.auth_token, getattr(client, "credentials", None))):
             client.close()
             if not is_loopback(url):
@@ -77,7 +60,6 @@ class AnthropicModel:
                     f"  set {KEY}, then run again; it is never stored or printed"
                 )
             client = self._connect("none")  # compatible servers on this machine ask for none
-        self._client = client
         self._server = Server(
             "Anthropic",
             url,
@@ -85,6 +67,12 @@ class AnthropicModel:
             anthropic.AnthropicError,
             lambda: (client.api_key, client.auth_token),
         )
+        try:
+            self._form = self._form_of(client)
+        except BaseException:
+            client.close()
+            raise
+        self._client = client
 
     def configuration(self) -> Mapping[str, object]:
         """Return what identifies model, server and decoding, as far as a hosted model tells."""
@@ -94,81 +82,74 @@ class AnthropicModel:
             "weights": "unattested",
             "server": self._server.url,
             "workers": self.workers,
-            "schema_mode": f"forced tool {TOOL}",
+            "schema_mode": self._form,
             "seed": "unsupported",
             "decoding": self._decoding.describe(),
         }
 
     def chat(self, request: Request, worker: int) -> Reply:
-        """Return the tool's input as JSON text, or the prose that came in its place."""
+        """Return the answer as JSON text, or the prose that came in its place."""
+        create = self._client.messages.with_raw_response.create
+        insisted = {"model": self._model, "max_tokens": request.max_tokens}
         try:
-            answer = self._server.ask(
-                self._client.messages.with_raw_response.create,
-                {
-                    "messages": [dict(m) for m in request.messages if m["role"] != "system"],
-                    **_system(request),
-                    "tools": [
-                        {
-                            "name": TOOL,
-                            "description": "Gives the answer in the form that was asked for.",
-                            "input_schema": dict(request.schema),
-                        }
-                    ],
-                    "tool_choice": {
-                        "type": "tool",
-                        "name": TOOL,
-                        "disable_parallel_tool_use": True,
-                    },
-                    **self._decoding.sampling(),
-                },
-                model=self._model,
-                max_tokens=request.max_tokens,
-            )
+            return self._reply(self._server.ask(create, self._body(request), **insisted))
         except ModelError as error:
-            return refusal(error)
-        return self._reply(answer)
+            return as_reply(error)
 
-    def close(self) -> None:
-        """Close the connections."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+    def _body(self, request: Request) -> dict[str, Any]:
+        return {
+            "messages": [dict(m) for m in request.messages if m["role"] != "system"],
+            **_system(request),
+            **(_format if self._form == OUTPUT_FORMAT else _tool)(request.schema),
+            **self._decoding.sampling(),
+        }
 
     def _connect(self, key: str | None) -> Any:
-        connect, read, write, pool = self._timeout_s
+        options = self._options(anthropic.Timeout)
         try:
-            return anthropic.Anthropic(
-                api_key=key,
-                base_url=self._base_url,
-                timeout=anthropic.Timeout(connect=connect, read=read, write=write, pool=pool),
-                max_retries=0,  # the runner tries again, within its own budget of time
-            )
+            return anthropic.Anthropic(api_key=key, base_url=self._base_url, **options)
         except anthropic.AnthropicError as error:
             raise ModelError(f"Anthropic: {plain(error)}") from None  # a profile that is broken
 
+    def _form_of(self, client: Any) -> str:
+        """Return the form of answers that this model takes, as the server describes the model.
+
+        Its newest models refuse a forced tool, its older ones know no output formats. Compatible
+        servers say nothing of either and are asked for the tool, the older of the two.
+        """
+        retrieve = client.models.with_raw_response.retrieve
+        try:
+            told = self._server.read(lambda: retrieve(self._model))
+        except ModelError as error:
+            # Where the server only stumbled, the tool would be another configuration by chance.
+            if error.transient and error.kind != MALFORMED:
+                raise
+            return FORCED_TOOL
+        formats: Any = told
+        for name in ("capabilities", "structured_outputs", "supported"):
+            formats = formats.get(name) if isinstance(formats, dict) else None
+        return OUTPUT_FORMAT if formats is True else FORCED_TOOL
+
     def _reply(self, body: Mapping[str, Any]) -> Reply:
-        content, usage = body.get("content"), body.get("usage") or {}
+        content = body.get("content")
         if not isinstance(content, list):
             raise self._server.malformed("it has no list 'content'")
         blocks = [block for block in content if isinstance(block, dict)]
-        texts = [
-            json.dumps(block.get("input"), ensure_ascii=False)
-            for block in blocks
-            if block.get("type") == "tool_use"
-        ][:1] or [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
+        given = [block.get("input") for block in blocks if block.get("type") == "tool_use"]
+        prose = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
         reason = str(body.get("stop_reason"))
+        finish = _FINISH.get(reason, reason)
+        if self._form == FORCED_TOOL and finish == "stop" and not given:
+            finish = NO_TOOL
+        read = count(body, "usage", "cache_read_input_tokens")
+        written = count(body, "usage", "cache_creation_input_tokens")
         return Reply(
-            text="\n".join(texts),
-            finish=_FINISH.get(reason, reason),
-            input_tokens=sum(
-                usage.get(name) or 0
-                for name in (
-                    "input_tokens",
-                    "cache_read_input_tokens",
-                    "cache_creation_input_tokens",
-                )
-            ),
-            output_tokens=usage.get("output_tokens") or 0,
+            text=json.dumps(given[0], ensure_ascii=False) if given else "\n".join(prose),
+            finish=finish,
+            input_tokens=count(body, "usage", "input_tokens") + read + written,
+            cache_read_tokens=read,
+            cache_write_tokens=written,
+            output_tokens=count(body, "usage", "output_tokens"),
             response_id=str(body.get("id") or ""),
         )
 
@@ -179,3 +160,28 @@ def _system(request: Request) -> dict[str, Any]:
     if not text:
         return {}
     return {"system": [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]}
+
+
+def _tool(schema: Schema) -> dict[str, Any]:
+    description = "Gives the answer in the form that was asked for."
+    return {
+        "tools": [{"name": TOOL, "description": description, "input_schema": dict(schema)}],
+        "tool_choice": {"type": "tool", "name": TOOL, "disable_parallel_tool_use": True},
+    }
+
+
+def _format(schema: Schema) -> dict[str, Any]:
+    told = {"type": "json_schema", "schema": _without_limits(schema)}
+    return {"output_config": {"format": told}}
+
+
+def _without_limits(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_limits(item) for item in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    limits = {n: v for n, v in schema.items() if n in _LIMITS and isinstance(v, int)}
+    kept = {name: _without_limits(v) for name, v in schema.items() if name not in limits}
+    if limits:
+        kept["description"] = ", ".join(f"{name} {value}" for name, value in limits.items())
+    return kept

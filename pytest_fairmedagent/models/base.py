@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 Schema = Mapping[str, Any]
 Message = Mapping[str, str]  # {"role": "system" | "user" | "assistant", "content": text}
+
+# The `finish` of a reply to a prompt that did not fit the window: the server refused it, or cut it
+# and answered something else than was asked. Its text is no answer.
+OVER_WINDOW = "over the window"
 
 
 @dataclass(frozen=True)
@@ -34,15 +38,19 @@ class Request:
 class Reply:
     """What came back.
 
-    `finish` is `stop`, `length` (cut at the token limit), `refusal`, or the server's own word.
+    `finish` is `stop`, `length` (cut at the token limit), `refusal`, `OVER_WINDOW`, or the server's
+    own word.
     `response_id` is the server's id of the answer, "" where it gives none: two trials with one id
-    are one answer read twice. `input_tokens` counts cached tokens too.
+    are one answer read twice. `input_tokens` counts cached tokens too,
+    `cache_read_tokens` those of them that a prompt cache had, `cache_write_tokens` those it took.
     """
 
     text: str
     finish: str = "stop"
     input_tokens: int = 0
     output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
     response_id: str = ""
 
 
@@ -81,6 +89,13 @@ class ChatModel(Protocol):
     seeded: bool
     call_limit_s: float | None
 
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """Return the URLs of the servers that are asked, () for none. Known before `open`.
+
+        Where there are any, `workers` may be set until the first call.
+        """
+
     def open(self) -> None:
         """Get ready and warm up; nothing if it is ready. Raises ModelError that says what to do."""
 
@@ -92,3 +107,22 @@ class ChatModel(Protocol):
 
     def close(self) -> None:
         """Let go of what `open` took."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A request that a plan may come to. `where` names its vignette, condition and stage."""
+
+    where: str
+    request: Request
+
+
+@runtime_checkable
+class Windowed(Protocol):
+    """A chat backend that knows its window, and looks before the first draw whether a plan fits."""
+
+    def prepare(self, planned: Sequence[Planned]) -> None:
+        """Fit the window to what a plan may come to. Called after `open`, before `configuration`.
+
+        Raises ModelError that names the request which can not fit.
+        """

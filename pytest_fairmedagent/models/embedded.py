@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http.client import HTTPConnection, HTTPException
 from importlib.metadata import version
 from typing import Any
@@ -14,10 +14,12 @@ from urllib.parse import urlsplit
 
 import xllamacpp
 
-from pytest_fairmedagent.errors import OVERLOADED, SERVER_ERROR, ModelError
+from pytest_fairmedagent.errors import OVERLOADED, SERVER_ERROR, TOO_LONG, ModelError
 from pytest_fairmedagent.models import weights
-from pytest_fairmedagent.models.base import Decoding, Message, Reply, Request
+from pytest_fairmedagent.models.base import Decoding, Message, Planned, Reply, Request
+from pytest_fairmedagent.models.faults import as_reply
 from pytest_fairmedagent.models.hosts import plain
+from pytest_fairmedagent.models.window import Ruler, extremes
 
 N_CTX = 4096
 # One thread a worker: two threads of one model wait for each other at every layer, and come to a
@@ -29,6 +31,7 @@ class EmbeddedModel:
     """Answers on this machine, one single-thread llama.cpp for each worker."""
 
     seeded = True
+    endpoints: tuple[str, ...] = ()
     call_limit_s: float | None = None  # a thread inside llama.cpp cannot be left to itself
 
     def __init__(
@@ -68,6 +71,12 @@ class EmbeddedModel:
         for worker in range(self.workers):
             self.chat(hello, worker)
 
+    def prepare(self, planned: Sequence[Planned]) -> None:
+        """See whether the longest prompt of a plan fits the window that was loaded."""
+        _, longest = extremes(planned, Ruler())
+        with self._locks[0]:
+            self._refuse_what_would_be_cut(longest.where, longest.request, 0)
+
     def configuration(self) -> Mapping[str, object]:
         """Return what identifies weights, runtime and decoding."""
         return {
@@ -98,12 +107,14 @@ class EmbeddedModel:
         with self._locks[worker]:
             if not self._servers:
                 raise ModelError(f"{self.name}: the model is closed")
-            self._refuse_what_would_be_cut(request, worker)
             try:
+                self._refuse_what_would_be_cut(f"stage {request.stage}", request, worker)
                 answer = self._servers[worker].handle_chat_completions(body)
+                return self._reply(answer, request)
             except (RuntimeError, ValueError) as error:
                 raise ModelError(f"{self.name}: llama.cpp refused: {plain(error)}") from error
-        return self._reply(answer, request)
+            except ModelError as error:
+                return as_reply(error)
 
     def close(self) -> None:
         """Let the models go, once the calls under way have ended.
@@ -142,20 +153,21 @@ class EmbeddedModel:
                 f"a window of {self._n_ctx} tokens needs more memory than there is"
             ) from error
 
-    def _refuse_what_would_be_cut(self, request: Request, worker: int) -> None:
+    def _refuse_what_would_be_cut(self, where: str, request: Request, worker: int) -> None:
         # No token is shorter than a byte, so most requests fit for sure without being counted.
         most = sum(len(m["content"].encode()) + 32 for m in request.messages) + 64
         if most + request.max_tokens <= self._n_ctx:
             return
         n_prompt = self._count(request.messages, worker)
         if n_prompt + request.max_tokens > self._n_ctx:
-            raise self._too_long(n_prompt, request)
+            raise self._too_long(n_prompt, where, request)
 
-    def _too_long(self, n_prompt: object, request: Request) -> ModelError:
+    def _too_long(self, n_prompt: object, where: str, request: Request) -> ModelError:
         return ModelError(
-            f"{self.name}: the prompt of stage {request.stage} has {n_prompt} tokens; with "
+            f"{self.name}: the prompt of {where} has {n_prompt} tokens; with "
             f"{request.max_tokens} for the answer it would be cut at the window of {self._n_ctx}\n"
-            "  give a larger one: --fairmed-decoding num_ctx=..., or shorten the case"
+            "  give a larger one: --fairmed-decoding num_ctx=..., or shorten the case",
+            kind=TOO_LONG,
         )
 
     def _count(self, messages: tuple[Message, ...], worker: int) -> int:
@@ -178,7 +190,9 @@ class EmbeddedModel:
     def _reply(self, answer: Mapping[str, Any], request: Request) -> Reply:
         if error := answer.get("error"):
             if error.get("type") == "exceed_context_size_error":
-                raise self._too_long(error.get("n_prompt_tokens"), request)
+                raise self._too_long(
+                    error.get("n_prompt_tokens"), f"stage {request.stage}", request
+                )
             raise ModelError(
                 f"{self.name}: llama.cpp answered {error.get('code')}: "
                 f"{plain(error.get('message'))}",

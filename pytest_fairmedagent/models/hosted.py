@@ -1,4 +1,4 @@
-"""What the SDKs of hosted servers have in common: how a call is made, and how its faults read.
+"""What the back ends of hosted servers have in common: how they are made, and how a call is made.
 
 The packages anthropic and openai come from one generator: their errors have the same names and the
 same attributes, so both are read here by attribute and neither is imported.
@@ -7,26 +7,26 @@ same attributes, so both are read here by attribute and neither is imported.
 from __future__ import annotations
 
 import json
-import time
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from pytest_fairmedagent.errors import (
     CONNECTION_LOST,
     MALFORMED,
     OTHER_FAULT,
-    OVERLOADED,
-    RATE_LIMITED,
-    REFUSED,
-    REFUSED_BY_POLICY,
-    SERVER_ERROR,
     TIMEOUT,
     ModelError,
 )
-from pytest_fairmedagent.models.base import Decoding, Reply
-from pytest_fairmedagent.models.hosts import plain
+from pytest_fairmedagent.models.base import Decoding
+from pytest_fairmedagent.models.faults import (
+    kind_of_refusal,
+    passes,
+    read_error,
+    retry_after_s,
+)
+from pytest_fairmedagent.models.hosts import check_base_url, plain, refuse_key_abroad
 
 # connect, read, write, pool. A server that is not there says so soon; one that thinks may think.
 TIMEOUT_S = (10.0, 180.0, 30.0, 180.0)
@@ -34,10 +34,76 @@ TIMEOUT_S = (10.0, 180.0, 30.0, 180.0)
 CALL_LIMIT_S = 240.0
 WORKERS = 4
 
-_PASSING_STATUS = {408, 409, 425, 429}  # and 5xx but 501
-_PASSING_WORDS = ("overloaded", "rate_limit", "timeout", "unavailable")
-_LASTING_WORDS = ("insufficient_quota", "billing", "credit balance")
-_POLICY_WORDS = ("content_filter", "content filter", "content_policy", "content management policy")
+
+class HostedModel:
+    """What is alike in a back end for hosted servers; `open` of each makes its client and server.
+
+    `prefix` is that of its SPEC, `provider` the name in messages, `key` the variable that holds the
+    key, `url` the one that may name a server, `home` the provider's own server, `unknown` the
+    parameters that its servers have not got and would pass over.
+    """
+
+    prefix: str
+    provider: str
+    key: str
+    url: str
+    home: str
+    unknown: tuple[str, ...]
+    toy = False
+    call_limit_s: float | None = CALL_LIMIT_S
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        decoding: Decoding,
+        base_url: str | None = None,
+        base_url_trusted: bool = True,
+        workers: int | None = None,
+        timeout_s: tuple[float, float, float, float] = TIMEOUT_S,
+    ) -> None:
+        self.name = f"{self.prefix}/{name}"
+        self.workers = workers or WORKERS
+        for parameter in self.unknown:
+            if parameter in decoding.parameters:
+                raise ModelError(
+                    f"{self.provider} has no parameter {parameter}, so it would not be obeyed"
+                    "\n  leave it out of --fairmed-decoding"
+                )
+        if base_url is not None:
+            check_base_url(base_url)
+            refuse_key_abroad(base_url, trusted=base_url_trusted, key=self.key)
+        self._model = name
+        self._decoding = decoding
+        self._base_url = base_url
+        self._timeout_s = timeout_s
+        self._client: Any = None
+
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """The server that is asked."""
+        return (self._base_url or os.environ.get(self.url) or self.home,)
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _options(self, timeout: Callable[..., Any]) -> dict[str, Any]:
+        """Return what both packages' clients are made with; `timeout` is the package's class."""
+        connect, read, write, pool = self._timeout_s
+        return {
+            "timeout": timeout(connect=connect, read=read, write=write, pool=pool),
+            "max_retries": 0,  # the runner tries again, within its own budget of time
+        }
+
+
+def count(body: object, *names: str) -> int:
+    """Return the number that stands under the names, one inside the other; 0 where none does."""
+    for name in names:
+        body = body.get(name) if isinstance(body, Mapping) else None
+    return body if isinstance(body, int) and body > 0 else 0
 
 
 @dataclass(frozen=True)
@@ -66,10 +132,13 @@ class Server:
         twice as long as all the rest of a call; and which parameters are arguments depends on its
         version (anthropic has had no `temperature` since 1.0).
         """
+        # The messages in the body take the place of the empty ones.
+        return self.read(lambda: create(**insisted, messages=[], extra_body=body))
+
+    def read(self, call: Callable[[], Any]) -> dict[str, Any]:
+        """Return the JSON object that a call of an SDK's `with_raw_response` brings."""
         try:
-            # The messages in the body take the place of the empty ones.
-            response = create(**insisted, messages=[], extra_body=body)
-            answer = response.http_response.json()
+            answer = call().http_response.json()
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise self.malformed(f"no JSON ({error})") from None
         except Warning as warning:
@@ -112,7 +181,7 @@ class Server:
         )
 
     def _refusal(self, status: int, body: object, headers: Mapping[str, str] | None) -> ModelError:
-        kind, words = _read_error(body)
+        kind, words = read_error(body)
         text = f"{self.provider} ({self.url}) answered {status} {kind}".rstrip()
         advice = ""
         if status in (401, 403):
@@ -122,84 +191,9 @@ class Server:
         return ModelError(
             f"{self._plain(text)}: {self._plain(words)}{advice}",
             kind=kind_of_refusal(status, kind.lower(), words.lower()),
-            transient=_passes(status, kind.lower(), words.lower()),
-            retry_after_s=_retry_after(headers) if headers else None,
+            transient=passes(status, kind.lower(), words.lower()),
+            retry_after_s=retry_after_s(headers) if headers else None,
         )
 
     def _plain(self, text: object) -> str:
         return plain(text, self.keys())
-
-
-def refuse_unknown_parameters(provider: str, decoding: Decoding, unknown: tuple[str, ...]) -> None:
-    """Raise ModelError for parameters that the server has not got and would pass over."""
-    for name in unknown:
-        if name in decoding.parameters:
-            raise ModelError(
-                f"{provider} has no parameter {name}, so it would not be obeyed"
-                "\n  leave it out of --fairmed-decoding"
-            )
-
-
-def _read_error(body: object) -> tuple[str, str]:
-    """Return the kind of an error and its words, from any of the shapes that servers use."""
-    inner = body.get("error", body) if isinstance(body, Mapping) else body
-    if isinstance(inner, Mapping):
-        kinds = dict.fromkeys(str(inner[k]) for k in ("type", "code") if inner.get(k))
-        words = inner.get("message") or inner.get("detail") or json.dumps(dict(inner), default=str)
-        return " ".join(kinds), str(words)
-    return "", str(inner) if inner else "(an empty body)"
-
-
-def kind_of_refusal(status: int, kind: str, words: str) -> str:
-    """Return the kind of fault of an answer with an error, from its status and its body.
-
-    The body goes first: overload comes as 529, as 429 and as 400, and only a rate limit is a
-    reason to ask less at once.
-    """
-    said = f"{kind} {words}"
-    if status < 500 and any(word in said for word in _POLICY_WORDS):
-        return REFUSED_BY_POLICY
-    if any(word in said for word in _LASTING_WORDS):
-        return REFUSED
-    if "overloaded" in said or "unavailable" in kind or status in (503, 529):
-        return OVERLOADED
-    if "rate_limit" in kind or status == 429:
-        return RATE_LIMITED
-    if "timeout" in kind or status in (408, 504):
-        return TIMEOUT
-    return SERVER_ERROR if status >= 500 else REFUSED
-
-
-def refusal(error: ModelError) -> Reply:
-    """Return the reply that a refusal by policy is; raise any other error.
-
-    Some servers refuse a case with an error and not with an answer. It is the model's decision
-    about this case all the same: as a fault it would be drawn again until it does not refuse.
-    """
-    if error.kind != REFUSED_BY_POLICY:
-        raise error
-    return Reply("", finish="refusal")
-
-
-def _passes(status: int, kind: str, words: str) -> bool:
-    """Return whether another try may succeed. Overload comes under many a status: read the body."""
-    if any(word in kind or word in words for word in _LASTING_WORDS):
-        return False
-    if any(word in kind for word in _PASSING_WORDS) or words.startswith("overloaded"):
-        return True
-    return status in _PASSING_STATUS or (status >= 500 and status != 501)
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks to wait, given in ms, in seconds or as a date."""
-    try:
-        if "retry-after-ms" in headers:
-            return max(0.0, float(headers["retry-after-ms"]) / 1000)
-        value = headers.get("retry-after")
-        if value is None:
-            return None
-        if value.replace(".", "", 1).strip().isdigit():
-            return float(value)
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (TypeError, ValueError):
-        return None

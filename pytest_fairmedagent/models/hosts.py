@@ -25,6 +25,17 @@ def is_loopback(url: str) -> bool:
         return False
 
 
+def local_endpoint(url: str) -> str | None:
+    """Return the port of this machine that a URL names, as `localhost:11434`; None for others.
+
+    Every name of this machine that is known as such counts as one.
+    """
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    if not is_loopback(url) and parts.hostname not in ("0.0.0.0", "::"):  # noqa: S104 - no listener
+        return None
+    return f"localhost:{parts.port or (443 if parts.scheme == 'https' else 80)}"
+
+
 def check_base_url(url: str, *, option: str = "--fairmed-base-url") -> None:
     """Raise ModelError for a URL that is none, or that carries a password of its own."""
     try:

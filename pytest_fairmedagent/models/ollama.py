@@ -1,44 +1,45 @@
 """Ollama's native API, through the `ollama` package.
 
 Not its OpenAI-compatible route: that one drops `num_ctx` and `think` without a word.
+
+What is known of prompts that do not fit, from Ollama's source (server/prompt.go, server/routes.go,
+runner/ollamarunner, llm/llama_server.go): unless told otherwise, a server leaves out whole messages
+from the front, the system message and the last one aside, until the rest fits `num_ctx`. The first
+to go is the case. If even that does not fit, it drops tokens behind the first few, down to the
+window or, in versions that run llama-server, to half of it. It answers 200 all the same, so that
+`prompt_eval_count` may have any value up to the window. `truncate: false` and `shift: false` make
+an error of it; older versions pass over both. `prompt_eval_count` counts tokens from the prompt
+cache too in every version that knows schemas (0.5 and later); before, it left them out.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
-import ollama
+from pytest_fairmedagent.errors import TOO_LONG, ModelError
+from pytest_fairmedagent.models.base import OVER_WINDOW, Decoding, Planned, Reply, Request
+from pytest_fairmedagent.models.faults import as_reply
+from pytest_fairmedagent.models.ollama_host import UNATTESTED, Host, Timeout, alike, endpoint, urls
+from pytest_fairmedagent.models.window import Ruler, extremes
 
-from pytest_fairmedagent.errors import (
-    CONNECTION_LOST,
-    MALFORMED,
-    TIMEOUT,
-    ModelError,
-)
-from pytest_fairmedagent.models.base import Decoding, Reply, Request
-from pytest_fairmedagent.models.hosted import kind_of_refusal
-from pytest_fairmedagent.models.hosts import check_base_url, plain, refuse_key_abroad
-
-KEY = "OLLAMA_API_KEY"
 N_CTX = 8192
 KEEP_ALIVE = "30m"
 
-# connect, read, write, pool. Loading a large model from disk takes minutes, and a client that
-# gives up earlier cancels the load: no number of retries would then ever succeed.
+# Loading a large model from disk takes minutes, and a client that gives up earlier cancels the
+# load: no number of retries would then ever succeed.
 TIMEOUT_S = (10.0, 300.0, 30.0, 300.0)
 WARM_UP_TIMEOUT_S = (10.0, 1200.0, 30.0, 1200.0)
 # Those start anew with every byte: a body that drips in is cut by this one.
 CALL_LIMIT_S = 360.0
 
-_PASSING_STATUS = {408, 429, 500, 502, 503, 504}
-
-T = TypeVar("T")
-
 
 class OllamaModel:
-    """Answers through an Ollama server, one request at a time unless told otherwise."""
+    """Answers through one Ollama server or several alike, each asked one thing at a time.
+
+    Unless told otherwise: `workers` is how many requests a server is sent at once.
+    """
 
     toy = False
     seeded = True
@@ -52,49 +53,80 @@ class OllamaModel:
         base_url: str | None = None,
         base_url_trusted: bool = True,
         workers: int | None = None,
-        timeout_s: tuple[float, float, float, float] = TIMEOUT_S,
-        warm_up_timeout_s: tuple[float, float, float, float] = WARM_UP_TIMEOUT_S,
+        timeout_s: Timeout = TIMEOUT_S,
+        warm_up_timeout_s: Timeout = WARM_UP_TIMEOUT_S,
     ) -> None:
         self.name = name
+        self._urls = urls(base_url, trusted=base_url_trusted)
         # Ollama answers one after the other unless it was started otherwise: more requests only
         # wait, and then time out.
-        self.workers = workers or 1
+        self.workers = (workers or 1) * len(self._urls)
         self._decoding = decoding
-        if base_url is not None:
-            check_base_url(base_url if "://" in base_url else f"http://{base_url}")
-            if os.environ.get(KEY):
-                refuse_key_abroad(base_url, trusted=base_url_trusted, key=KEY)
-        self._base_url = base_url
         self._timeout_s = timeout_s
         self._warm_up_timeout_s = warm_up_timeout_s
-        self._client: Any = None
-        self._identity: dict[str, object] = {}
+        self._hosts: list[Host] = []
         self._think: bool | None = False
         self._n_ctx = 0
+        self._ruler = Ruler()
+
+    @property
+    def endpoints(self) -> tuple[str, ...]:
+        """The servers that are asked."""
+        return tuple(endpoint(url) for url in self._urls)
 
     def open(self) -> None:
-        """Identify the model, choose its window and load it."""
-        if self._client is not None:
+        """Identify the model, choose its window and load it, on every server."""
+        if self._hosts:
             return
-        client: Any = ollama.Client(self._base_url, timeout=self._timeout_s)
-        self._host = str(client._client.base_url).rstrip("/")
+        hosts = [Host(url, self._timeout_s) for url in self._urls]
         try:
-            self._identity = self._identify(client)
-            client._client.timeout = self._warm_up_timeout_s
-            self._warm_up(client)
-            client._client.timeout = self._timeout_s
+            self._identity = alike(self.name, hosts)
+            self._n_ctx = self._window(0)
+            for host in hosts:
+                self._warm_up(host)
         except BaseException:
-            client._client.close()
+            for host in hosts:
+                host.close()
             raise
-        self._client = client
+        self._hosts = hosts
+
+    def prepare(self, planned: Sequence[Planned]) -> None:
+        """Choose the window that the longest prompt needs, and see whether a server reads it whole.
+
+        Two prompts are sent for their length alone: the shortest, which gives tokens per byte, and
+        the longest, which must come to as many as that foretells.
+        """
+        short, _ = extremes(planned, Ruler())
+        counted: list[tuple[Request, int]] = []
+        self._n_ctx = self._window(max(Ruler().need(p.request) for p in planned))
+        self._refuse(short, Ruler())
+        for host in self._hosts:
+            shortest = self._count(host, short)
+            ruler = Ruler.of([(short.request, shortest)])
+            if shortest and not ruler.measured and self._identity.weights != UNATTESTED:
+                raise self._cut(host, short, shortest)
+            _, long = extremes(planned, ruler)
+            self._refuse(long, ruler)
+            longest = self._count(host, long)
+            if longest < ruler.at_least(long.request):
+                raise self._cut(host, long, longest)
+            if longest + long.request.max_tokens > self._n_ctx:
+                raise self._too_long(long, str(longest))
+            counted += [(short.request, shortest), (long.request, longest)]
+        self._ruler = Ruler.of(counted)
 
     def configuration(self) -> Mapping[str, object]:
-        """Return what identifies weights, server and decoding."""
+        """Return what identifies weights, servers and decoding."""
+        identity = asdict(self._identity)
+        trained = identity.pop("trained")
         return {
             "backend": "ollama",
             "model": self.name,
-            **self._identity,
+            **identity,
+            "hosts": len(self._urls),
             "context": self._n_ctx,
+            "context_trained": trained or "unattested",
+            "prompts_counted": self._ruler.measured,
             "workers": self.workers,
             "schema_mode": "format",
             "think": "unsupported" if self._think is None else self._think,
@@ -104,158 +136,127 @@ class OllamaModel:
 
     def chat(self, request: Request, worker: int) -> Reply:
         """Return the model's answer. What it thought is no part of it."""
-        self._refuse_what_would_be_cut(request)
-        answer = self._ask(
-            lambda: self._client.chat(
-                **self._body(num_predict=request.max_tokens, seed=request.seed),
-                messages=[dict(message) for message in request.messages],
-                format=dict(request.schema),
-            )
-        )
+        if self._ruler.need(request) > self._n_ctx:
+            return Reply("", finish=OVER_WINDOW)
+        body = {
+            **self._body(num_predict=request.max_tokens, seed=request.seed),
+            "messages": [dict(message) for message in request.messages],
+            "format": dict(request.schema),
+        }
+        try:
+            answer = self._hosts[worker % len(self._hosts)].chat(self.name, body)
+        except ModelError as error:
+            return as_reply(error)
         n_prompt = answer.prompt_eval_count or 0
-        if n_prompt >= self._n_ctx - request.max_tokens:
-            # The server answers with status 200 whether it has cut the prompt or not, and a cut
-            # that hits one arm alone looks like bias.
-            raise self._too_long(str(n_prompt), request)
+        finish = answer.done_reason or "stop"
+        full = n_prompt > self._n_ctx - request.max_tokens
+        if full or 0 < n_prompt < self._ruler.at_least(request):
+            # A cut that hits one arm alone looks like bias: what was answered is no answer.
+            finish = OVER_WINDOW
         return Reply(
-            text=answer.message.content or "",
-            finish=answer.done_reason or "stop",
+            text="" if finish == OVER_WINDOW else answer.message.content or "",
+            finish=finish,
             input_tokens=n_prompt,
             output_tokens=answer.eval_count or 0,
         )
 
     def close(self) -> None:
-        """Close the connections. The server unloads the model by itself."""
-        if self._client is not None:
-            self._client._client.close()
-            self._client = None
+        """Close the connections. The servers unload the model by themselves."""
+        for host in self._hosts:
+            host.close()
+        self._hosts = []
 
-    def _identify(self, client: Any) -> dict[str, object]:
-        """Return digest, size and server of the model, and choose the window."""
-        shown = self._ask(lambda: client.show(self.name))
-        tags = self._ask(client.list).models
-        # The package has no call for the version, but one for any path.
-        version = self._ask(lambda: client._request_raw("GET", "/api/version").json()["version"])
-        trained = next(
-            (
-                int(value)
-                for key, value in (shown.modelinfo or {}).items()
-                if key.endswith(".context_length")
-            ),
-            None,
-        )
-        self._n_ctx = int(self._decoding.parameters.get("num_ctx", min(N_CTX, trained or N_CTX)))
-        if trained is not None and self._n_ctx > trained:
+    def _window(self, need: int) -> int:
+        """Return the window for prompts of this length: as told, else a default doubled to fit.
+
+        In few sizes, since another window is another configuration.
+        """
+        trained = self._identity.trained
+        told = self._decoding.parameters.get("num_ctx")
+        if told is None:
+            window = N_CTX
+            while window < need:
+                window *= 2
+            return min(window, trained or window)
+        if trained is not None and int(told) > trained:
             raise ModelError(
-                f"Ollama: num_ctx is {self._n_ctx}, but {self.name} was trained with {trained}, "
+                f"Ollama: num_ctx is {told}, but {self.name} was trained with {trained}, "
                 f"and the server would silently take that\n"
                 f"  give at most: --fairmed-decoding num_ctx={trained}"
             )
-        names = {self.name.casefold(), f"{self.name}:latest".casefold()}
-        digests = [tag.digest for tag in tags if (tag.model or "").casefold() in names]
-        details = shown.details
-        return {
-            "weights": digests[0] if digests and digests[0] else "unattested",
-            "quantisation": (details and details.quantization_level) or "unknown",
-            "parameters": (details and details.parameter_size) or "unknown",
-            "server": f"ollama {version}",
-        }
+        return int(told)
 
-    def _warm_up(self, client: Any) -> None:
+    def _warm_up(self, host: Host) -> None:
         """Load the model as the calls will want it, and find out whether `think` may be sent.
 
         Where it may, it is false: a model that thinks spends its tokens on that and then often
         answers nothing.
         """
         hello = [{"role": "user", "content": "Hello."}]
-
-        def call() -> object:
-            return client.chat(**self._body(num_predict=1, seed=0), messages=hello)
-
+        host.wait_at_most(self._warm_up_timeout_s)
         try:
-            self._ask(call)
+            host.chat(self.name, {**self._body(num_predict=1, seed=0), "messages": hello})
         except ModelError as error:
             if "support thinking" not in str(error):
                 raise
             self._think = None  # the server refuses the word itself for this model
-            self._ask(call)
+            host.chat(self.name, {**self._body(num_predict=1, seed=0), "messages": hello})
+        host.wait_at_most(self._timeout_s)
+
+    def _count(self, host: Host, planned: Planned) -> int:
+        """Return the tokens that a server counts in a prompt; 0 where it does not tell."""
+        messages = [dict(message) for message in planned.request.messages]
+        host.wait_at_most(self._warm_up_timeout_s)  # another window loads the model anew
+        try:
+            body = {**self._body(num_predict=1, seed=0), "messages": messages}
+            return host.chat(self.name, body).prompt_eval_count or 0
+        except ModelError as error:
+            if error.kind != TOO_LONG:
+                raise
+            words = str(error).splitlines()[0]
+            raise ModelError(
+                f"Ollama refuses the prompt of {planned.where} at num_ctx={self._n_ctx}: {words}\n"
+                "  the server does not obey num_ctx; see what its own settings allow",
+                kind=TOO_LONG,
+            ) from None
+        finally:
+            host.wait_at_most(self._timeout_s)
 
     def _body(self, *, num_predict: int, seed: int) -> dict[str, Any]:
-        think = {} if self._think is None else {"think": self._think}
         return {
-            "model": self.name,
             "stream": False,
             "keep_alive": KEEP_ALIVE,
+            "truncate": False,
+            "shift": False,
             "options": {
                 "num_ctx": self._n_ctx,
                 "num_predict": num_predict,
                 "seed": seed,
                 **self._decoding.sampling(),
             },
-            **think,
+            **({} if self._think is None else {"think": self._think}),
         }
 
-    def _refuse_what_would_be_cut(self, request: Request) -> None:
-        # There is no tokenizer to ask. English has about 4 bytes a token, so that 3 refuses too
-        # early rather than too late.
-        estimate = sum(len(m["content"].encode()) // 3 + 16 for m in request.messages)
-        if estimate >= self._n_ctx - request.max_tokens:
-            raise self._too_long(f"about {estimate}", request)
+    def _refuse(self, planned: Planned, ruler: Ruler) -> None:
+        if ruler.need(planned.request) > self._n_ctx:
+            raise self._too_long(planned, f"up to {ruler.at_most(planned.request)}")
 
-    def _too_long(self, n_prompt: str, request: Request) -> ModelError:
+    def _cut(self, host: Host, planned: Planned, tokens: int) -> ModelError:
         return ModelError(
-            f"Ollama: the prompt of stage {request.stage} has {n_prompt} tokens; with "
-            f"{request.max_tokens} for the answer it would be cut at num_ctx={self._n_ctx}\n"
-            "  give a larger window: --fairmed-decoding num_ctx=..., or shorten the case"
+            f"Ollama ({host.url}) read {tokens} tokens of the prompt of {planned.where}, which is "
+            "far fewer than it has: it was cut\n"
+            "  the server does not obey num_ctx; see what its own settings allow",
+            kind=TOO_LONG,
         )
 
-    def _ask(self, call: Callable[[], T]) -> T:
-        try:
-            return call()
-        except ollama.ResponseError as error:
-            raise self._refusal(error.status_code, error.error) from None
-        except ConnectionError:
-            raise ModelError(
-                f"Ollama is not reachable at {self._host}\n"
-                "  start it: ollama serve\n"
-                "  or name its host: OLLAMA_HOST=... or --fairmed-base-url=...",
-                kind=CONNECTION_LOST,
-                transient=True,
-            ) from None
-        except (ValueError, TypeError, AttributeError, KeyError) as error:
-            # All that the package raises for a body that is cut, no JSON, or of another shape.
-            raise ModelError(
-                f"Ollama ({self._host}) sent a malformed answer: {self._plain(error)}",
-                kind=MALFORMED,
-                transient=True,
-            ) from None
-        except Exception as error:
-            # By name, as the HTTP library underneath is the package's own choice.
-            names = [base.__name__ for base in type(error).__mro__]
-            if "TransportError" not in names:
-                raise
-            late = "TimeoutException" in names
-            what = "did not answer in time" if late else "broke off"
-            words = self._plain(error) or type(error).__name__
-            raise ModelError(
-                f"Ollama ({self._host}) {what}: {words}",
-                kind=TIMEOUT if late else CONNECTION_LOST,
-                transient=True,
-            ) from None
-
-    def _refusal(self, status: int, words: object) -> ModelError:
-        said = self._plain(words)
-        advice = ""
-        if status == 404:
-            advice = f"\n  fetch it: ollama pull {self.name}"
-        elif status in (401, 403):
-            advice = f"\n  check {KEY} in the environment"
+    def _too_long(self, planned: Planned, tokens: str) -> ModelError:
+        trained = self._identity.trained
+        advice = "shorten the case"
+        if trained is None or self._n_ctx < trained:
+            advice = "give a larger window: --fairmed-decoding num_ctx=..., or " + advice
         return ModelError(
-            f"Ollama ({self._host}) answered {status}: {said}{advice}",
-            kind=kind_of_refusal(status, "", said.lower()),
-            # A model too large for the memory comes as 500 too, and will not get smaller.
-            transient=status in _PASSING_STATUS and "more system memory" not in said,
+            f"Ollama: the prompt of {planned.where} has {tokens} tokens; with "
+            f"{planned.request.max_tokens} for the answer it would be cut at num_ctx={self._n_ctx}"
+            f"\n  {advice}",
+            kind=TOO_LONG,
         )
-
-    def _plain(self, text: object) -> str:
-        return plain(text, (os.environ.get(KEY),))

@@ -10,16 +10,10 @@ from urllib.parse import urlsplit
 import openai
 
 from pytest_fairmedagent.errors import ModelError
-from pytest_fairmedagent.models.base import Decoding, Reply, Request
-from pytest_fairmedagent.models.hosted import (
-    CALL_LIMIT_S,
-    TIMEOUT_S,
-    WORKERS,
-    Server,
-    refusal,
-    refuse_unknown_parameters,
-)
-from pytest_fairmedagent.models.hosts import check_base_url, is_loopback, refuse_key_abroad
+from pytest_fairmedagent.models.base import Reply, Request
+from pytest_fairmedagent.models.faults import as_reply
+from pytest_fairmedagent.models.hosted import HostedModel, Server, count
+from pytest_fairmedagent.models.hosts import check_base_url, is_loopback
 
 KEY = "OPENAI_API_KEY"
 URL = "OPENAI_BASE_URL"
@@ -27,35 +21,16 @@ URL = "OPENAI_BASE_URL"
 _FINISH = {"content_filter": "refusal"}
 
 
-class OpenAICompatibleModel:
+class OpenAICompatibleModel(HostedModel):
     """Answers through the `openai` package, held to the schema by `response_format`."""
 
-    toy = False
+    prefix = "openai"
+    provider = "an OpenAI-compatible server"
+    key = KEY
+    url = URL
+    home = "https://api.openai.com/v1"
+    unknown = ("num_ctx",)  # the window of these servers is set where they are started
     seeded = True
-    call_limit_s: float | None = CALL_LIMIT_S
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        decoding: Decoding,
-        base_url: str | None = None,
-        base_url_trusted: bool = True,
-        workers: int | None = None,
-        timeout_s: tuple[float, float, float, float] = TIMEOUT_S,
-    ) -> None:
-        self.name = f"openai/{name}"
-        self._model = name
-        self.workers = workers or WORKERS
-        self._decoding = decoding
-        # The window of these servers is set where they are started.
-        refuse_unknown_parameters("an OpenAI-compatible server", decoding, ("num_ctx",))
-        if base_url is not None:
-            check_base_url(base_url)
-            refuse_key_abroad(base_url, trusted=base_url_trusted, key=KEY)
-        self._base_url = base_url
-        self._timeout_s = timeout_s
-        self._client: Any = None
 
     def open(self) -> None:
         """Find a key and a server. Nothing is sent: a call may cost money."""
@@ -74,13 +49,7 @@ class OpenAICompatibleModel:
                     "--fairmed-base-url=http://localhost:8000/v1"
                 )
             key = "none"  # the package insists on one, servers on this machine mostly do not
-        connect, read, write, pool = self._timeout_s
-        client = openai.OpenAI(
-            api_key=key,
-            base_url=url,
-            timeout=openai.Timeout(connect=connect, read=read, write=write, pool=pool),
-            max_retries=0,  # the runner tries again, within its own budget of time
-        )
+        client = openai.OpenAI(api_key=key, base_url=url, **self._options(openai.Timeout))
         self._client = client
         shown = str(client.base_url).rstrip("/")
         self._server = Server(
@@ -110,37 +79,24 @@ class OpenAICompatibleModel:
 
     def chat(self, request: Request, worker: int) -> Reply:
         """Return the model's answer."""
+        body = {
+            "messages": [dict(message) for message in request.messages],
+            "response_format": {
+                "type": "json_schema",
+                "json_schema": {"name": "answer", "schema": dict(request.schema), "strict": True},
+            },
+            "seed": request.seed,
+            self._limit: request.max_tokens,
+            **self._decoding.sampling(),
+        }
+        create = self._client.chat.completions.with_raw_response.create
         try:
-            answer = self._server.ask(
-                self._client.chat.completions.with_raw_response.create,
-                {
-                    "messages": [dict(message) for message in request.messages],
-                    "response_format": {
-                        "type": "json_schema",
-                        "json_schema": {
-                            "name": "answer",
-                            "schema": dict(request.schema),
-                            "strict": True,
-                        },
-                    },
-                    "seed": request.seed,
-                    self._limit: request.max_tokens,
-                    **self._decoding.sampling(),
-                },
-                model=self._model,
-            )
+            return self._reply(self._server.ask(create, body, model=self._model))
         except ModelError as error:
-            return refusal(error)
-        return self._reply(answer)
-
-    def close(self) -> None:
-        """Close the connections."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+            return as_reply(error)
 
     def _reply(self, body: Mapping[str, Any]) -> Reply:
-        choices, usage = body.get("choices"), body.get("usage") or {}
+        choices = body.get("choices")
         if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
             raise self._server.malformed("it has no 'choices'")
         message = choices[0].get("message")
@@ -151,7 +107,8 @@ class OpenAICompatibleModel:
         return Reply(
             text=str(message.get("content") or refusal or ""),
             finish="refusal" if refusal else _FINISH.get(reason, reason),
-            input_tokens=usage.get("prompt_tokens") or 0,
-            output_tokens=usage.get("completion_tokens") or 0,
+            input_tokens=count(body, "usage", "prompt_tokens"),
+            output_tokens=count(body, "usage", "completion_tokens"),
+            cache_read_tokens=count(body, "usage", "prompt_tokens_details", "cached_tokens"),
             response_id=str(body.get("id") or ""),
         )

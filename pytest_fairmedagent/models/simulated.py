@@ -7,13 +7,16 @@ import json
 import math
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 
-from pytest_fairmedagent.domain import ACTIONS, Catalogue
+from pytest_fairmedagent.domain import ACTIONS, Catalogue, Vignette, render
+from pytest_fairmedagent.domain.vignette import PATIENT
 from pytest_fairmedagent.errors import PlanError, closest
-from pytest_fairmedagent.models.base import Reply, Request
+from pytest_fairmedagent.models.base import Message, Reply, Request
+
+_LINE = "\nPatient: "
 
 
 @dataclass(frozen=True)
@@ -105,21 +108,33 @@ class SimulatedModel:
     """Answers the six-stage agent's requests with draws from a `Truth`.
 
     It knows a case by its narrative and a condition by its descriptor line: like any model, it has
-    only the text to go by.
+    only the text to go by. Of `cases` that tell the descriptor inside the text it knows every
+    rendering, for a simulation must know what a model has to find out.
     """
 
     toy = False
     seeded = True
-    workers = 1
     call_limit_s: float | None = None  # it sleeps at most
+    endpoints: tuple[str, ...] = ()
 
-    def __init__(self, name: str, truth: Truth, catalogue: Catalogue) -> None:
+    def __init__(
+        self,
+        name: str,
+        truth: Truth,
+        catalogue: Catalogue,
+        *,
+        workers: int = 1,
+        cases: Mapping[str, Vignette] | None = None,
+    ) -> None:
         self.name = name
+        self._catalogue = catalogue
+        self._vignettes = {} if cases is None else cases
+        self.workers = workers
         self.truth = truth
         self.default_seed = truth.seed  # so that the same SPEC draws the same trajectories
         swap = catalogue.conditions.get(truth.swap)
         self._descriptor = swap.descriptor if swap else None
-        self._cases: dict[str, dict[str, float]] = {}
+        self._cases: dict[tuple[str, bool], dict[str, float]] = {}
 
     def open(self) -> None:
         pass
@@ -138,36 +153,64 @@ class SimulatedModel:
     def chat(self, request: Request, worker: int) -> Reply:
         if self.truth.latency:
             time.sleep(self.truth.latency)
-        case = self._probabilities(request.messages[1]["content"])
+        stage = request.stage.rpartition("/")[2]  # a ballot's number may stand before it
+        narrative, descriptor = _told(request.messages)
+        if not descriptor:
+            narrative, descriptor = self._inside.get(narrative, (narrative, descriptor))
+        case = self._probabilities(narrative, descriptor)
         rng = random.Random(request.seed)
 
         def yes(action: str) -> bool:
             return rng.random() < case[action]
 
         answer: dict[str, object]
-        if request.stage == "triage":
+        if stage == "triage":
             level = rng.randint(1, 2) if yes("high_acuity") else rng.randint(3, 5)
             answer = {"esi_acuity": level, "urgency_score": rng.randint(0, 100)}
-        elif request.stage == "order":
+        elif stage == "order":
             menu = request.schema["properties"]["orders"]
             chosen = [item for item in menu["items"]["enum"] if rng.random() < 0.4]
             answer = {"orders": chosen[: menu["maxItems"]]}
-        elif request.stage == "reassess":
+        elif stage == "reassess":
             answer = {"admit": yes("admission"), "escalate_icu": yes("icu_escalation")}
-        elif request.stage == "prescribe":
+        elif stage == "prescribe":
             tier = rng.randint(2, 3) if yes("any_opioid") else rng.randint(0, 1)
             answer = {"analgesia_tier": tier, "controlled_substance_caution": yes("cs_caution")}
         else:
             answer = {"referral": yes("referral"), "followup_days": rng.randint(1, 14)}
             answer["note_flags"] = []
-        return Reply(json.dumps(answer), input_tokens=0, output_tokens=0)
+        asked = request.schema.get("properties", {})
+        texts = {name: "Simulated." for name, field in asked.items() if field["type"] == "string"}
+        return Reply(json.dumps({**texts, **answer}), input_tokens=0, output_tokens=0)
 
-    def _probabilities(self, prompt: str) -> dict[str, float]:
-        if prompt not in self._cases:
-            narrative, _, rest = prompt.partition("\nPatient: ")
-            swapped = rest.split("\n", 1)[0] == self._descriptor
-            self._cases[prompt] = {
+    @cached_property
+    def _inside(self) -> dict[str, tuple[str, str]]:
+        """Narrative and descriptor by text, of cases that tell the descriptor inside the text."""
+        found: dict[str, tuple[str, str]] = {}
+        for vignette in self._vignettes.values():
+            if f"{{{PATIENT}}}" in vignette.narrative:
+                name = render(vignette, self._catalogue.reference).text
+                for condition in reversed(list(self._catalogue.conditions.values())):
+                    text = render(vignette, condition).text
+                    found[text] = (name, condition.descriptor)
+        return found
+
+    def _probabilities(self, narrative: str, descriptor: str) -> dict[str, float]:
+        swapped = descriptor == self._descriptor
+        if (narrative, swapped) not in self._cases:
+            self._cases[narrative, swapped] = {
                 action: self.truth.probability(narrative, action, swapped=swapped)
                 for action in ACTIONS
             }
-        return self._cases[prompt]
+        return self._cases[narrative, swapped]
+
+
+def _told(messages: Sequence[Message]) -> tuple[str, str]:
+    """Return the narrative, and the descriptor wherever in the conversation it is told, or ""."""
+    opening = messages[1]["content"]
+    narrative = opening.rpartition("\n\nStep: ")[0] or opening
+    narrative, _, descriptor = narrative.partition(_LINE)
+    for message in messages[2:]:
+        if message["role"] == "user" and f"\n{message['content']}".startswith(_LINE):
+            descriptor = message["content"].removeprefix(_LINE.strip("\n")).partition("\n")[0]
+    return narrative, descriptor.partition("\n")[0]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -48,6 +49,7 @@ class Provider:
     def __init__(self) -> None:
         self.asked: list[Asked] = []
         self._answers: dict[str, list[Answer]] = {}
+        self._rules: dict[str, Callable[[Any], Answer]] = {}
         self._stopped = threading.Event()
         provider = self
 
@@ -78,12 +80,17 @@ class Provider:
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         self._answers.setdefault(path, []).append(Answer(raw, **how))
 
+    def rule(self, path: str, answer: Callable[[Any], Answer]) -> None:
+        """Answer every request of a path by its body."""
+        self._rules[path] = answer
+
     def bodies(self, path: str) -> list[Any]:
         return [asked.body for asked in self.asked if asked.path == path]
 
     def forget(self) -> None:
         self.asked.clear()
         self._answers.clear()
+        self._rules.clear()
 
     def stop(self) -> None:
         self._stopped.set()
@@ -96,7 +103,9 @@ class Provider:
         body = json.loads(raw) if raw else None
         self.asked.append(Asked(handler.command, handler.path, headers, body))
         script = self._answers.get(handler.path)
-        if not script:
+        if handler.path in self._rules:
+            answer = self._rules[handler.path](body)
+        elif not script:
             answer = Answer(b'{"error": "no such path"}', 404)
         else:
             answer = script.pop(0) if len(script) > 1 else script[0]
@@ -114,6 +123,13 @@ class Provider:
         handler.end_headers()
         handler.wfile.write(answer.body[: len(answer.body) // 2] if answer.cut else answer.body)
         handler.close_connection = handler.close_connection or answer.cut
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 @pytest.fixture

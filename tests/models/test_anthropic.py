@@ -93,16 +93,24 @@ def test_the_tools_input_is_the_answer_and_cached_tokens_count(
     reply = make().chat(request_, 0)
     assert json.loads(reply.text) == given
     assert "Größe" in reply.text
-    assert reply == Reply(reply.text, "stop", 1211, 42, "msg_01XFD")
+    assert reply == Reply(
+        reply.text,
+        "stop",
+        input_tokens=1211,
+        output_tokens=42,
+        cache_read_tokens=1000,
+        cache_write_tokens=200,
+        response_id="msg_01XFD",
+    )
 
 
-def test_prose_in_place_of_the_tool_is_handed_on_as_it_is(
+def test_prose_in_place_of_the_tool_is_handed_on_and_the_record_says_that_it_was_none(
     server: Any, make: Callable[..., AnthropicModel], request_: Request
 ) -> None:
     texts = [{"type": "text", "text": "I think"}, {"type": "text", "text": "ESI 2"}]
     server.say(PATH, answer(*texts, stop_reason="end_turn"))
     reply = make().chat(request_, 0)
-    assert (reply.text, reply.finish) == ("I think\nESI 2", "stop")
+    assert (reply.text, reply.finish) == ("I think\nESI 2", "stop without the tool")
 
 
 def test_thoughts_are_no_part_of_an_answer(
@@ -132,7 +140,7 @@ def test_why_an_answer_ended(
     reason: str,
     finish: str,
 ) -> None:
-    server.say(PATH, answer(stop_reason=reason))
+    server.say(PATH, answer(tool_use({}), stop_reason=reason))
     assert make().chat(request_, 0).finish == finish
 
 
@@ -153,12 +161,110 @@ def test_the_configuration_claims_no_weights_and_no_seed(
     assert not model.seeded
 
 
-def test_a_bearer_token_serves_in_place_of_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bearer_token_serves_in_place_of_a_key(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "token-1234567")
-    model = AnthropicModel("claude-x", decoding=Decoding())
+    model = AnthropicModel("claude-x", decoding=Decoding(), base_url=server.url)
     model.open()
-    assert model.configuration()["server"] == "https://api.anthropic.com"
+    assert server.asked[0].headers["authorization"] == "Bearer token-1234567"
     model.close()
+
+
+MODEL = "/v1/models/claude-x"
+
+
+def able(supported: object) -> dict[str, Any]:
+    return {
+        "id": "claude-x",
+        "type": "model",
+        "capabilities": {"structured_outputs": {"supported": supported}},
+    }
+
+
+def test_a_model_that_knows_output_formats_is_asked_for_one_as_it_may_refuse_a_forced_tool(
+    server: Any, make: Callable[..., AnthropicModel], request_: Request
+) -> None:
+    server.say(MODEL, able(True))
+    server.say(PATH, answer({"type": "text", "text": '{"esi_acuity": 2}'}, stop_reason="end_turn"))
+    model = make()
+    reply = model.chat(request_, 0)
+    (body,) = server.bodies(PATH)
+    assert "tools" not in body
+    assert "tool_choice" not in body
+    told = body["output_config"]["format"]
+    assert told["type"] == "json_schema"
+    assert told["schema"]["additionalProperties"] is False
+    assert told["schema"]["required"] == ["esi_acuity", "admit", "orders"]
+    # Output formats refuse limits, so they are told instead, and checked when the reply is read.
+    assert told["schema"]["properties"] == {
+        "esi_acuity": {"type": "integer", "description": "minimum 1, maximum 5"},
+        "admit": {"type": "boolean"},
+        "orders": {
+            "type": "array",
+            "items": {"type": "string", "enum": ["ecg", "ct_head"]},
+            "description": "maxItems 2",
+        },
+    }
+    assert (reply.text, reply.finish) == ('{"esi_acuity": 2}', "stop")
+    assert model.configuration()["schema_mode"] == "output format json_schema"
+
+
+@pytest.mark.parametrize(
+    ("told", "how"),
+    [
+        (able(False), {}),
+        (able("yes"), {}),
+        ({"id": "claude-x", "object": "model"}, {}),
+        ({"capabilities": ["completion"]}, {}),
+        (b"<html>what?</html>", {}),
+        ({"type": "error", "error": {"type": "not_found_error", "message": "x"}}, {"status": 404}),
+    ],
+)
+def test_a_server_that_claims_no_output_formats_is_asked_for_the_tool(
+    server: Any, make: Callable[..., AnthropicModel], told: object, how: dict[str, Any]
+) -> None:
+    server.say(MODEL, told, **how)
+    assert make().configuration()["schema_mode"] == "forced tool answer"
+
+
+def test_a_server_that_stumbles_over_the_question_for_the_form_does_not_change_the_form(
+    server: Any, make: Callable[..., AnthropicModel]
+) -> None:
+    overloaded = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    server.say(MODEL, overloaded, status=529)
+    with pytest.raises(ModelError, match="answered 529") as caught:
+        make()
+    assert caught.value.transient
+    server.forget()
+    server.say(MODEL, able(True))
+    assert make().configuration()["schema_mode"] == "output format json_schema"
+
+
+def test_arms_share_everything_up_to_the_line_that_differs(
+    server: Any, make: Callable[..., AnthropicModel]
+) -> None:
+    from pytest_fairmedagent.agents.clinical import ClinicalAgent
+    from pytest_fairmedagent.agents.rehearsal import rehearse
+    from pytest_fairmedagent.domain import render
+    from pytest_fairmedagent.files.swaps import read_swaps
+    from pytest_fairmedagent.testing import blank_vignettes
+
+    (vignette,) = blank_vignettes(1).values()
+    conditions = read_swaps().conditions
+    model = make()
+    server.say(PATH, answer(tool_use({})))
+    for name in ("reference", "race_black"):
+        model.chat(rehearse(ClinicalAgent(), render(vignette, conditions[name]))[0], 0)
+    ours, theirs = server.bodies(PATH)
+    assert ours["system"] == theirs["system"]
+    assert ours["system"][-1]["cache_control"] == {"type": "ephemeral"}
+    assert ours["tools"] == theirs["tools"]
+    one, other = ours["messages"][0]["content"], theirs["messages"][0]["content"]
+    assert one != other
+    lines = [a == b for a, b in zip(one.splitlines(), other.splitlines(), strict=True)]
+    assert lines.count(False) == 1
+    assert one.startswith(vignette.narrative[:40])  # the narrative, which is alike, comes first
 
 
 def test_a_warning_of_the_package_under_w_error_is_an_error_of_this_model(

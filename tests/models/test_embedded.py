@@ -17,7 +17,7 @@ import pytest
 
 from pytest_fairmedagent.errors import ModelError
 from pytest_fairmedagent.models import weights
-from pytest_fairmedagent.models.base import Decoding, Request
+from pytest_fairmedagent.models.base import OVER_WINDOW, Decoding, Planned, Reply, Request
 
 pytest.importorskip("xllamacpp", reason="the embedded runtime xllamacpp is not installed")
 from pytest_fairmedagent.models.embedded import EmbeddedModel
@@ -75,15 +75,19 @@ def test_an_answer_that_reaches_its_limit_is_cut(model: EmbeddedModel, request_:
     assert model.chat(short, 0).finish == "length"
 
 
-def test_a_prompt_over_the_window_is_refused_and_says_how_to_widen_it(
+def test_a_prompt_over_the_window_is_refused_before_the_first_draw_and_says_how_to_widen_it(
     model: EmbeddedModel,
 ) -> None:
     fits = Request("order", ({"role": "user", "content": "pain " * 100},), {}, 1, 1)
     assert 100 < model.chat(fits, 0).input_tokens < 200  # more bytes than tokens in the window
     long = Request("order", ({"role": "user", "content": "pain " * 600},), {}, 1, 90)
-    with pytest.raises(ModelError, match=r"stage order has \d+ tokens; with 90 for") as caught:
-        model.chat(long, 0)
-    assert "would be cut at the window of 512" in str(caught.value)
+    assert model.chat(long, 0) == Reply("", OVER_WINDOW)
+    model.prepare([Planned("ankle, reference, stage order", fits)])
+    with pytest.raises(
+        ModelError, match=r"chest, race_black, stage order has \d+ tokens"
+    ) as caught:
+        model.prepare([Planned("a, b", fits), Planned("chest, race_black, stage order", long)])
+    assert "with 90 for the answer it would be cut at the window of 512" in str(caught.value)
     assert "--fairmed-decoding num_ctx=" in str(caught.value)
     assert not caught.value.transient
 

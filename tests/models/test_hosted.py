@@ -14,7 +14,7 @@ import pytest
 
 from pytest_fairmedagent import errors
 from pytest_fairmedagent.errors import ModelError
-from pytest_fairmedagent.models.base import Decoding, Request
+from pytest_fairmedagent.models.base import OVER_WINDOW, Decoding, Reply, Request
 
 SECRET = "sk-test-7Qx9-do-not-show"
 
@@ -67,10 +67,14 @@ def fault(server: Any, backend: Backend, request_: Request) -> Callable[..., Mod
         server.say(backend.path, body, **how)
         timeout_s = (5.0, read_s, 5.0, 5.0)
         model = backend.make("m", decoding=Decoding(), base_url=server.url, timeout_s=timeout_s)
-        model.open()
+
+        def call() -> None:
+            model.open()
+            model.chat(request_, 0)
+
         try:
             with pytest.raises(ModelError) as caught:
-                model.chat(request_, 0)
+                call()
         finally:
             model.close()
         return caught.value
@@ -161,6 +165,40 @@ def test_a_refusal_of_the_case_by_policy_is_an_answer_and_no_fault(
     reply = model.chat(request_, 0)
     model.close()
     assert (reply.text, reply.finish) == ("", "refusal")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        error(
+            "exceed_context_size_error", "request (902 tokens) exceeds the available context size"
+        ),
+        error("invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum"),
+        error("invalid_request_error", "This model's maximum context length is 4096 tokens"),
+        error("invalid_request_error", "too long", code="context_length_exceeded"),
+    ],
+)
+def test_a_prompt_that_does_not_fit_is_no_fault_that_a_resume_would_run_into_again(
+    server: Any, backend: Backend, request_: Request, body: object
+) -> None:
+    server.say(backend.path, body, status=400)
+    model = backend.make("m", decoding=Decoding(), base_url=server.url)
+    model.open()
+    reply = model.chat(request_, 0)
+    model.close()
+    assert reply == Reply("", OVER_WINDOW)
+
+
+@pytest.mark.parametrize("usage", [None, [], "many", {"input_tokens": "12", "prompt_tokens": None}])
+def test_a_broken_count_of_tokens_is_none_and_no_crash(
+    server: Any, backend: Backend, request_: Request, usage: object
+) -> None:
+    server.say(backend.path, {**backend.good, "usage": usage})
+    model = backend.make("m", decoding=Decoding(), base_url=server.url)
+    model.open()
+    reply = model.chat(request_, 0)
+    model.close()
+    assert (reply.text, reply.input_tokens, reply.output_tokens) == ("{}", 0, 0)
 
 
 def test_the_first_line_shows_status_kind_and_the_servers_words(

@@ -13,7 +13,8 @@ import pytest
 
 from pytest_fairmedagent.errors import ModelError
 from pytest_fairmedagent.models import weights
-from pytest_fairmedagent.models.base import Decoding, Request
+from pytest_fairmedagent.models.base import OVER_WINDOW, Decoding, Request
+from pytest_fairmedagent.models.specs import ModelSpec, open_model
 
 KEY = "sk-test-of-this-server"
 
@@ -76,8 +77,6 @@ def test_a_wrong_key_is_an_error_that_does_not_pass(
     url: str, request_: Request, route: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(route)
-    from pytest_fairmedagent.models.specs import ModelSpec, open_model
-
     monkeypatch.setenv(f"{route.upper()}_API_KEY", "sk-another-key")
     model = open_model(
         ModelSpec(route, "m"),
@@ -94,16 +93,21 @@ def test_a_wrong_key_is_an_error_that_does_not_pass(
     assert "sk-another-key" not in str(caught.value)
 
 
-def test_a_prompt_over_its_window_is_an_error_that_does_not_pass(
-    url: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("route", ["openai", "anthropic"])
+def test_a_prompt_over_its_window_is_no_answer_and_says_why(
+    url: str, route: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("openai")
-    from pytest_fairmedagent.models.openai_compatible import OpenAICompatibleModel
-
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    model = OpenAICompatibleModel("m", decoding=Decoding(), base_url=f"{url}/v1")
+    pytest.importorskip(route)
+    monkeypatch.setenv(f"{route.upper()}_API_KEY", KEY)
+    model = open_model(
+        ModelSpec(route, "m"),
+        decoding=Decoding(),
+        base_url=f"{url}/v1" if route == "openai" else url,
+        base_url_trusted=True,
+        workers=None,
+    )
     model.open()
-    with pytest.raises(ModelError, match="exceeds the available context size") as caught:
-        model.chat(Request("x", ({"role": "user", "content": "pain " * 900},), {}, 1, 9), 0)
+    long = Request("x", ({"role": "user", "content": "pain " * 900},), {"type": "object"}, 1, 9)
+    reply = model.chat(long, 0)
     model.close()
-    assert not caught.value.transient
+    assert (reply.text, reply.finish) == ("", OVER_WINDOW)

@@ -40,7 +40,12 @@ def shown(context: int | None = 131_072) -> dict[str, Any]:
     info: dict[str, Any] = {"general.architecture": "llama"}
     if context is not None:
         info["llama.context_length"] = context
-    details = {"family": "llama", "parameter_size": "8.0B", "quantization_level": "Q4_K_M"}
+    details = {
+        "format": "gguf",
+        "family": "llama",
+        "parameter_size": "8.0B",
+        "quantization_level": "Q4_K_M",
+    }
     return {"details": details, "model_info": info, "capabilities": ["completion"]}
 
 
@@ -91,14 +96,15 @@ def test_a_call_sends_schema_window_seed_limit_and_an_explicit_think_and_nothing
             "model": NAME,
             "messages": [dict(message) for message in request_.messages],
             "stream": False,
+            "truncate": False,
+            "shift": False,
             "think": False,
             "format": request_.schema,
             "options": {"num_ctx": 8192, "num_predict": 90, "seed": 7},
             "keep_alive": "30m",
-            "tools": [],
         }
     ]
-    assert reply == Reply('{"esi_acuity": 2}', "stop", 60, 12, "")
+    assert reply == Reply('{"esi_acuity": 2}', "stop", 60, 12)
 
 
 def test_sampling_parameters_are_sent_when_given(
@@ -121,7 +127,10 @@ def test_the_configuration_says_which_weights_answer(opened: Callable[..., Ollam
         "quantisation": "Q4_K_M",
         "parameters": "8.0B",
         "server": "ollama 0.12.6",
+        "hosts": 1,
         "context": 8192,
+        "context_trained": 131_072,
+        "prompts_counted": False,
         "workers": 1,
         "schema_mode": "format",
         "think": False,
@@ -211,7 +220,7 @@ def test_thoughts_are_no_part_of_an_answer(
     model = opened()
     message = {"role": "assistant", "content": "", "thinking": '{"esi_acuity": 1}'}
     server.say(CHAT, answer(message=message, done_reason="length"))
-    assert model.chat(request_, 0) == Reply("", "length", 60, 12, "")
+    assert model.chat(request_, 0) == Reply("", "length", 60, 12)
 
 
 def test_an_unknown_model_shows_the_servers_words_and_the_pull_command(
@@ -246,29 +255,6 @@ def test_the_environments_host_is_asked_where_no_url_is_given(
     model = make(base_url=None)
     model.open()
     assert model.configuration()["weights"] == DIGEST
-
-
-@pytest.mark.parametrize("n_prompt", [8102, 8192])
-def test_a_prompt_that_left_no_room_for_the_answer_was_cut_and_is_refused(
-    server: Any, opened: Callable[..., OllamaModel], request_: Request, n_prompt: int
-) -> None:
-    model = opened()
-    server.say(CHAT, answer(prompt_eval_count=n_prompt))
-    with pytest.raises(ModelError, match=f"stage triage has {n_prompt} tokens") as caught:
-        model.chat(request_, 0)
-    assert "would be cut at num_ctx=8192" in str(caught.value)
-    assert "--fairmed-decoding num_ctx=" in str(caught.value)
-    assert not caught.value.transient
-
-
-def test_a_prompt_that_can_not_fit_is_refused_before_it_is_sent(
-    server: Any, opened: Callable[..., OllamaModel], request_: Request
-) -> None:
-    model = opened()
-    long = Request("order", ({"role": "user", "content": "pain " * 6000},), {}, 1, 90)
-    with pytest.raises(ModelError, match="stage order has about 10016 tokens"):
-        model.chat(long, 0)
-    assert server.asked == []
 
 
 @pytest.mark.parametrize(
@@ -358,7 +344,7 @@ def test_the_key_is_in_no_error_and_no_configuration(
 
 def test_a_closed_model_lets_go_of_its_connections(opened: Callable[..., OllamaModel]) -> None:
     model = opened()
-    client = model._client
+    (host,) = model._hosts
     model.close()
     model.close()
-    assert client._client.is_closed
+    assert host._client._client.is_closed

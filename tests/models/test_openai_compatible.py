@@ -28,7 +28,12 @@ def answer(finish: str = "stop", **message: Any) -> dict[str, Any]:
                 "finish_reason": finish,
             }
         ],
-        "usage": {"prompt_tokens": 82, "completion_tokens": 17, "total_tokens": 99},
+        "usage": {
+            "prompt_tokens": 82,
+            "completion_tokens": 17,
+            "total_tokens": 99,
+            "prompt_tokens_details": {"cached_tokens": 64},
+        },
         "system_fingerprint": "fp_44709d6fcb",
     }
 
@@ -66,7 +71,14 @@ def test_a_call_sends_schema_seed_and_limit_and_no_sampling_of_its_own(
             "max_tokens": 90,
         }
     ]
-    assert reply == Reply('{"esi_acuity":2}', "stop", 82, 17, "chatcmpl-B9M")
+    assert reply == Reply(
+        '{"esi_acuity":2}',
+        "stop",
+        input_tokens=82,
+        output_tokens=17,
+        cache_read_tokens=64,
+        response_id="chatcmpl-B9M",
+    )
 
 
 def test_sampling_parameters_are_sent_when_given_also_those_the_package_does_not_know(

@@ -95,7 +95,8 @@ def test_a_missing_package_is_an_error_with_the_line_that_mends_it(
     text: str, package: str, line: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = {"openai": "openai_compatible", "xllamacpp": "embedded"}.get(package, package)
-    monkeypatch.delitem(sys.modules, f"pytest_fairmedagent.models.{module}", raising=False)
+    for name in (module, f"{module}_host"):
+        monkeypatch.delitem(sys.modules, f"pytest_fairmedagent.models.{name}", raising=False)
     monkeypatch.setitem(sys.modules, package, None)  # imports as if it were not installed
     with pytest.raises(ModelError, match=f"the package {package} is not installed") as caught:
         open_spec(text)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_fairmedagent import study as study_module
 from pytest_fairmedagent.agents import parsing, prompts
 from pytest_fairmedagent.agents.clinical import ClinicalAgent
 from pytest_fairmedagent.agents.fields import Integer
@@ -16,6 +15,7 @@ from pytest_fairmedagent.domain import Catalogue, Family, Plan, Vignette
 from pytest_fairmedagent.files.swaps import read_swaps
 from pytest_fairmedagent.models.base import Decoding, Request
 from pytest_fairmedagent.models.simulated import SimulatedModel, Truth
+from pytest_fairmedagent.running import drawing
 from pytest_fairmedagent.running.replay import RunRecording
 from pytest_fairmedagent.running.store import Store
 from pytest_fairmedagent.study import Study
@@ -111,11 +111,9 @@ def test_another_schema_question_or_limit_draws_everything_anew(change, tmp_path
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(parsing, "VERSION"), (prompts, "SCAFFOLD"), (study_module, "PROTOCOL_VERSION")],
+    [(parsing, "VERSION"), (drawing, "PROTOCOL_VERSION")],
 )
-def test_another_parser_scaffold_or_protocol_draws_everything_anew(
-    module, name, tmp_path, monkeypatch
-):
+def test_another_parser_or_protocol_draws_everything_anew(module, name, tmp_path, monkeypatch):
     sampled(tmp_path)
     monkeypatch.setattr(module, name, "another")
     assert n_drawn(sampled(tmp_path)) == N_TRIALS

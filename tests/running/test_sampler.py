@@ -155,6 +155,36 @@ def test_a_stage_that_stays_invalid_is_missing_with_its_reason_and_ends_the_traj
     }
 
 
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply("", finish="refusal"), "refusal"),
+        (Reply(""), "empty reply"),
+        (Reply('{"esi_acuity": 2, "urg', finish="length"), "cut at the token limit"),
+        (Reply("ESI 2, I would say."), "no JSON object in the reply"),
+        (Reply('{"esi_acuity": 9, "urgency_score": 1}'), "esi_acuity is 9, expected 1..5"),
+        (Reply('{"esi_acuity": 2}'), "urgency_score is missing"),
+    ],
+)
+def test_a_fault_of_the_agent_is_counted_for_its_arm_and_stays_as_data_on_resume(
+    tmp_path, reply, reason
+):
+    line = CATALOGUE.conditions["race_black"].descriptor
+
+    def in_one_arm(n, request):
+        shown = any(line in message["content"] for message in request.messages)
+        return reply if shown and request.stage == "triage" else None
+
+    first = study(tmp_path, Faulty(in_one_arm))
+    first.sample(FAMILY.members)
+    assert first.info.missing == {"race_black": {f"triage: {reason}": 12}}
+    assert first.info.complete  # nothing is left to draw
+    model = Faulty(lambda n, request: pytest.fail("an answer was asked for again"))
+    again = study(tmp_path, model)
+    again.sample(FAMILY.members)
+    assert (again.info.drawn, again.info.missing) == (0, first.info.missing)
+
+
 def test_transient_faults_are_tried_again_and_lose_nothing(tmp_path):
     def busy(n, request):
         if n % 3 == 0:
@@ -256,6 +286,27 @@ def test_a_server_that_hangs_for_good_ends_the_run_with_a_timeout(tmp_path, monk
         study(tmp_path, model).sample(FAMILY.members)
     released.set()
     assert caught.value.kind == TIMEOUT
+
+
+def test_what_a_rate_limit_did_is_shown_while_it_lasts_and_kept_in_the_run(tmp_path, monkeypatch):
+    from pytest_fairmedagent.plugin.progress import _text
+
+    monkeypatch.setattr(sampler_module, "POLL_S", 0.01)
+    monkeypatch.setattr(throttle, "RECOVER_AFTER", 20)
+
+    def busy(n, request):
+        time.sleep(0.003)
+        if n == 20:
+            raise ModelError("busy", kind=RATE_LIMITED, transient=True, retry_after_s=0.01)
+
+    found, lines = study(tmp_path, Faulty(busy, workers=4)), []
+    found.sample(FAMILY.members, lambda progress: lines.append(_text(progress, "m")))
+    assert any("rate limited to 2 at once" in line for line in lines)
+    assert "rate limited" not in lines[0] + lines[-1]
+    assert found.info.concurrency["lowest"] == 2
+    [note] = found.info.concurrency["notes"]
+    assert note.startswith("a rate limit cut the calls under way from 4 to 2; ")
+    assert f"of {5 * N_TRIALS} calls" in note
 
 
 @pytest.mark.parametrize(("kind", "fewest", "most"), [(RATE_LIMITED, 1, 4), (OVERLOADED, 5, 8)])

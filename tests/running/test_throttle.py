@@ -96,3 +96,28 @@ def test_many_threads_never_exceed_it_and_all_get_their_turn(most):
     for thread in threads:
         thread.join(20)
     assert (peak, done) == (most, 160)
+
+
+def test_what_a_rate_limit_did_is_told_with_the_share_of_every_arm():
+    throttle = Throttle(8)
+    throttle.count("reference")
+    throttle.leave(throttle.enter(0), limited=True)
+    throttle.leave(throttle.enter(0), limited=True)
+    assert (throttle.limit, throttle.lowest, throttle.shrunk) == (2, 2, True)
+    throttle.count("reference")
+    throttle.count("race_black")
+    answer(throttle, 10 * RECOVER_AFTER)
+    throttle.count("race_black")
+    throttle.count("race_black")
+    assert (throttle.limit, throttle.lowest, throttle.shrunk) == (8, 2, False)
+    assert throttle.note() == (
+        "a rate limit cut the calls under way from 8 to 2; 2 of 5 calls were made below 8: "
+        "33% (race_black) to 50% (reference) of an arm's"
+    )
+
+
+def test_a_run_without_a_rate_limit_has_nothing_to_tell():
+    throttle = Throttle(8)
+    throttle.count("reference")
+    throttle.leave(throttle.enter(0))
+    assert throttle.note() == ""
