@@ -34,7 +34,10 @@ _TRIALS_OF_SERIES = """
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A run as it was begun. `configuration` is the digest of `fields`, `plan` that of the plan."""
+    """A run as it was begun. `configuration` is the digest of `fields`, `plan` that of the plan.
+
+    One that was `imported` was drawn elsewhere, and says of itself what its file says.
+    """
 
     fields: Mapping[str, Any]
     id: int
@@ -46,6 +49,7 @@ class StoredRun:
     configuration: str
     model: str
     seed: int
+    imported: bool
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ class Archive:
         """Return every run, in the order in which they were begun."""
         rows = self._rows(
             "SELECT fields, id, series, created, finished, plan, replicates, configuration, model, "
-            "seed FROM runs ORDER BY id"
+            "seed, fresh='imported' FROM runs ORDER BY id"
         )
         return [StoredRun(json.loads(fields), *other) for fields, *other in rows]
 

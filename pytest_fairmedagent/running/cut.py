@@ -32,7 +32,7 @@ def within(limit_s: float | None, call: Callable[[], T]) -> T:
         finally:
             ended.set()
 
-    threading.Thread(target=run, daemon=True, name="fairmed-call").start()
+    threading.Thread(target=run, daemon=True, name="call").start()
     if not ended.wait(limit_s):
         raise ModelError(
             f"the call had not ended after {limit_s:g} s and was given up",

@@ -50,9 +50,28 @@ STEPS: tuple[tuple[str, ...], ...] = (
             replicate INTEGER NOT NULL, key TEXT NOT NULL, draw INTEGER NOT NULL,
             PRIMARY KEY (run, vignette, condition, replicate)) WITHOUT ROWID""",
     ),
+    (
+        # When a run was looked at before its end, and which contrasts went on then. An early end
+        # for want of money is a look too, after which none is planned.
+        """CREATE TABLE looks (
+            run INTEGER NOT NULL, replicates INTEGER NOT NULL, created REAL NOT NULL, going TEXT,
+            PRIMARY KEY (run, replicates)) WITHOUT ROWID""",
+    ),
+    (
+        # The measured number of calls under way at once, for a configuration but for that number:
+        # a resumed run that measured anew would come to another one, and start all over.
+        """CREATE TABLE concurrency (
+            configuration TEXT NOT NULL, fresh TEXT NOT NULL, created REAL NOT NULL,
+            measured TEXT NOT NULL, PRIMARY KEY (configuration, fresh)) WITHOUT ROWID""",
+    ),
 )
 SCHEMA_VERSION = len(STEPS)
-TABLES = (frozenset({"runs", "trials", "calls"}), frozenset({"places"}))  # that each step adds
+TABLES = (  # that each step adds
+    frozenset({"runs", "trials", "calls"}),
+    frozenset({"places"}),
+    frozenset({"looks"}),
+    frozenset({"concurrency"}),
+)
 
 # Of these the locks, and the memory that readers of a write-ahead log share, hold on one machine
 # only: two machines would corrupt the file without noticing.

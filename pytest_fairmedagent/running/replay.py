@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pytest_fairmedagent.domain import Trajectory, Trial
 from pytest_fairmedagent.errors import StoreError
-from pytest_fairmedagent.files.records import RecordFile
+from pytest_fairmedagent.files.recordings import RecordFile
 from pytest_fairmedagent.running.archive import Archive, store_file
 
 
@@ -25,6 +25,10 @@ class RunRecording:
         self._configuration = run.fields
         times = [t.finished for t in self._trials.values() if t.finished is not None]
         self.since = min(times, default=None)
+
+    def of(self, agent: Callable[[], Mapping[str, object]]) -> RunRecording:
+        """Return the run itself: a run of a store is of one agent."""
+        return self
 
     def configuration(self) -> Mapping[str, object]:
         """Return the configuration in which the run was drawn."""

@@ -1,4 +1,11 @@
-"""Trying again after a fault of the infrastructure, within a budget of time."""
+"""Trying again after a fault of the infrastructure, within a budget of time.
+
+Our own loop and no library's. Written with tenacity 9 it passes the same tests and takes as many
+statements, since the loop is all that a library brings: the pause (the server's own advice goes
+first), the end (a budget by the kind of fault, in which waiting for one's turn does not count), the
+turn in the throttle, the renewal of the lease meanwhile and the end of the run are ours either way,
+and as callbacks they are harder to follow than in the order in which they happen.
+"""
 
 from __future__ import annotations
 

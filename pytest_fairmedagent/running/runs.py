@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import astuple, dataclass
 
-from pytest_fairmedagent.domain import Trial
+from pytest_fairmedagent.domain import Contrast, Trial
 from pytest_fairmedagent.running.database import Database
+
+IMPORTED = "imported"  # in place of a start's name: what was drawn elsewhere is continued by none
 
 
 @dataclass(frozen=True)
@@ -16,9 +18,9 @@ class Run:
     """One start of a plan in one configuration.
 
     Runs of one `series` share their draws; a fresh run begins a new series. `seed` is the series'.
-    `earlier_looks` are the replicates of finished runs of the same series and design that had
-    fewer of them: the data have been looked at before. `registered_before_draws` tells whether the
-    plan was fixed before the series' first trial.
+    `earlier_looks` are the replicates at which the same design was judged before on a part of these
+    draws: by finished runs that had fewer of them, or where a run had to end before its plan.
+    `registered_before_draws` tells whether the plan was fixed before the series' first trial.
     """
 
     id: int
@@ -70,8 +72,8 @@ class Runs:
         with self._db.transaction():
             latest = self._db.execute(
                 "SELECT series, seed FROM runs WHERE configuration=? AND (? IS NULL OR seed=?) "
-                "AND (?='' OR fresh=?) ORDER BY id DESC LIMIT 1",
-                (configuration, seed, seed, fresh, fresh),
+                "AND (?='' OR fresh=?) AND fresh<>? ORDER BY id DESC LIMIT 1",
+                (configuration, seed, seed, fresh, fresh, IMPORTED),
             ).fetchone()
             series: int | None = None if latest is None else latest[0]
             same = self._db.execute(
@@ -100,9 +102,12 @@ class Runs:
             assert series is not None  # noqa: S101 - for the type checker
             self._place(same[0], draws)
             looks = self._db.execute(
-                "SELECT DISTINCT replicates FROM runs WHERE series=? AND design=? AND plan<>? "
-                "AND finished IS NOT NULL AND replicates<? ORDER BY replicates",
-                (series, design, plan, replicates),
+                "SELECT replicates FROM runs WHERE series=? AND design=? AND plan<>? "
+                "AND finished IS NOT NULL AND replicates<? UNION "
+                "SELECT looks.replicates FROM looks JOIN runs ON looks.run=runs.id "
+                "WHERE series=? AND design=? AND (plan<>? OR going IS NULL) AND looks.replicates<? "
+                "ORDER BY replicates",
+                (series, design, plan, replicates) * 2,
             ).fetchall()
             first = self._db.execute(
                 "SELECT min(finished) FROM trials WHERE series=? AND state='done'", (series,)
@@ -125,6 +130,48 @@ class Runs:
             self._db.execute(
                 "INSERT OR REPLACE INTO places VALUES (?,?,?,?,?,?)",
                 (run, trial.vignette, trial.condition, trial.replicate, draw.key, draw.draw),
+            )
+
+    def keep_look(self, run: Run, replicates: int, going: Collection[Contrast]) -> set[Contrast]:
+        """Return the contrasts that go on after a planned look: those that were kept first."""
+        text = json.dumps([astuple(contrast) for contrast in going])
+        self._note_look(run, replicates, text)
+        with self._db.lock:
+            kept = self._db.execute(
+                "SELECT going FROM looks WHERE run=? AND replicates=?", (run.id, replicates)
+            ).fetchone()[0]
+        return {Contrast(*fields) for fields in json.loads(kept or "[]")}
+
+    def note_look(self, run: Run, replicates: int) -> None:
+        """Note that a run was judged before its end: more of it later is more after a look."""
+        self._note_look(run, replicates, None)
+
+    def _note_look(self, run: Run, replicates: int, going: str | None) -> None:
+        with self._db.lock:
+            self._db.execute(
+                "INSERT INTO looks VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
+                (run.id, replicates, time.time(), going),
+            )
+
+    def concurrency(self, configuration: str, fresh: str) -> str | None:
+        """Return the newest measurement for a configuration, as `keep_concurrency` was given it.
+
+        A fresh start asks for its own only.
+        """
+        with self._db.lock:
+            row = self._db.execute(
+                "SELECT measured FROM concurrency WHERE configuration=? AND (?='' OR fresh=?) "
+                "ORDER BY created DESC LIMIT 1",
+                (configuration, fresh, fresh),
+            ).fetchone()
+        return None if row is None else str(row[0])
+
+    def keep_concurrency(self, configuration: str, fresh: str, measured: str) -> None:
+        """Keep a measurement for the later starts of the series."""
+        with self._db.lock:
+            self._db.execute(
+                "INSERT OR REPLACE INTO concurrency VALUES (?,?,?,?)",
+                (configuration, fresh, time.time(), measured),
             )
 
     def finish(self, run: Run) -> None:

@@ -7,11 +7,14 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from pytest_fairmedagent.agents.base import Agent
 from pytest_fairmedagent.domain import Case, Trajectory
 from pytest_fairmedagent.errors import OVERLOADED, RATE_LIMITED, ModelError
+from pytest_fairmedagent.files.prices import Price
 from pytest_fairmedagent.models.base import ChatModel, Message, Reply, Request, Schema
+from pytest_fairmedagent.running.budget import spent_by
 from pytest_fairmedagent.running.cut import within
 from pytest_fairmedagent.running.retries import Stopped, with_retries
 from pytest_fairmedagent.running.schedule import Block, seed_of
@@ -23,10 +26,17 @@ LOST_IN_A_ROW = 5  # trials lost to the infrastructure one after another: the se
 BUDGET_S = 180.0  # of one call, with its tries: an overload lasts minutes more often than seconds
 FIRST_BUDGET_S = 15.0  # a server that has not answered yet is more likely down than busy
 
+T = TypeVar("T")
+
 
 @dataclass
 class Progress:
-    """What a run has done so far. `waiting` are trials that another process is drawing."""
+    """What a run has done so far.
+
+    `note` is said in place of all else, before the first trial. `waiting` are trials that another
+    process is drawing. `usd_before` was spent by earlier starts
+    of the run, `usd_now` by this process; neither is known without a `price`.
+    """
 
     total: int
     from_before: int = 0
@@ -35,11 +45,28 @@ class Progress:
     retries: int = 0
     failed: int = 0
     waiting: int = 0
+    note: str = ""
+    throttle: Throttle | None = None
+    price: Price | None = None
+    usd_before: float = 0.0
+    usd_now: float = 0.0
     started: float = field(default_factory=time.monotonic)
 
     @property
     def elapsed_s(self) -> float:
         return time.monotonic() - self.started
+
+    @property
+    def spent_usd(self) -> float | None:
+        """US dollars spent by this run so far; None where no price is known."""
+        return None if self.price is None else self.usd_before + self.usd_now
+
+    def add(self, trajectory: Trajectory) -> None:
+        """Count a trial that this process has drawn."""
+        self.done += 1
+        self.failed += trajectory.infrastructure
+        if self.price is not None:
+            self.usd_now += spent_by([trajectory])[0].usd(self.price)
 
     @property
     def left_s(self) -> float | None:
@@ -49,9 +76,10 @@ class Progress:
 
 
 class Sampler:
-    """Draws blocks of trials. One object draws once; `sample` returns when all are there.
+    """Draws blocks of trials; `sample` returns when all are there, and may be called again.
 
     Args:
+        progress: counted on; shared by all calls of `sample`.
         cases: the rendered case of every (vignette, condition).
         on_progress: called from the calling thread, a few times a second.
     """
@@ -64,35 +92,37 @@ class Sampler:
         store: Store,
         run: Run,
         cases: Mapping[tuple[str, str], Case],
+        progress: Progress,
         on_progress: Callable[[Progress], None],
     ) -> None:
         self._agent, self._model = agent, model
         self._store, self._run = store, run
         self._cases = cases
+        self.progress = progress
         self._report = on_progress
         self._stop = threading.Event()
         self._idle = threading.Event()
         self._lock = threading.Lock()
-        self._throttle = Throttle(model.workers)
+        self._throttle = progress.throttle = Throttle(model.workers)
         self._lost_in_a_row = 0
         self._answered = False
         self._error: BaseException | None = None
 
-    def sample(self, blocks: Sequence[Block], done: set[Draw]) -> Progress:
+    def sample(self, blocks: Sequence[Block], done: set[Draw]) -> None:
         """Draw every trial of the blocks that is not in `done`.
 
         Raises ModelError when the server is gone, and KeyboardInterrupt after the calls under way
         have ended; in both cases all that is finished is in the store.
         """
         todo = [tuple(d for d in block if d not in done) for block in blocks]
-        self.progress = Progress(total=sum(map(len, blocks)))
-        self.progress.done = self.progress.from_before = len(done)
+        self._idle.clear()
         pending: queue.SimpleQueue[Block] = queue.SimpleQueue()
         for block in filter(None, todo):
             pending.put(block)
         self._elsewhere: queue.SimpleQueue[Draw] = queue.SimpleQueue()
         threads = [
-            threading.Thread(target=self._work, args=(pending, i), daemon=True, name=f"fairmed-{i}")
+            # An agent can read the name of its thread: it tells nothing of what this is about.
+            threading.Thread(target=self._work, args=(pending, i), daemon=True, name=f"worker-{i}")
             for i in range(self._model.workers)
         ]
         # Waited for through an event and never with Thread.join(timeout): before Python 3.13 a
@@ -111,7 +141,6 @@ class Sampler:
             raise self._error
         self._wait_for_others()
         self._report(self.progress)
-        return self.progress
 
     def _work(self, pending: queue.SimpleQueue[Block], worker: int) -> None:
         try:
@@ -158,8 +187,7 @@ class Sampler:
             self._lost_in_a_row = 0
         self._store.complete(self._run, draw, trajectory)
         with self._lock:
-            self.progress.done += 1
-            self.progress.failed += trajectory.infrastructure
+            self.progress.add(trajectory)
 
     def _lost(self, error: ModelError) -> None:
         with self._lock:
@@ -202,6 +230,10 @@ class _Asker:
         self._leased = time.monotonic()
         self.calls = 0
 
+    @property
+    def replicate(self) -> int:
+        return self._draw.trial.replicate
+
     def __call__(
         self,
         stage: str,
@@ -217,8 +249,21 @@ class _Asker:
         before = self._before.get((stage, attempt))
         if before is not None and before[0] == request.digest:
             return before[1]
-        reply, duration = with_retries(
-            lambda: self._call(request),
+        reply, duration = self._tried(lambda: self._call(request))
+        s._store.keep(s._run, self._draw, stage, attempt, request.digest, seed, reply, duration)
+        self._renew()
+        s._throttle.count(self._draw.trial.condition)
+        with s._lock:
+            s.progress.calls += 1
+        return reply
+
+    def patiently(self, call: Callable[[], T], limit_s: float | None = None) -> T:
+        return self._tried(lambda: within(limit_s, call))
+
+    def _tried(self, call: Callable[[], T]) -> T:
+        s = self._sampler
+        answer = with_retries(
+            call,
             throttle=s._throttle,
             budget_s=self._budget_s,
             on_retry=self._count_retry,
@@ -227,11 +272,7 @@ class _Asker:
             sleep=s._stop.wait,
         )
         s._answered = True
-        s._store.keep(s._run, self._draw, stage, attempt, request.digest, seed, reply, duration)
-        self._renew()
-        with s._lock:
-            s.progress.calls += 1
-        return reply
+        return answer
 
     def _call(self, request: Request) -> tuple[Reply, float]:
         model = self._sampler._model

@@ -50,17 +50,17 @@ def draws_of(
 def rounds(draws: Sequence[Draw], *, seed: int, by_vignette: bool) -> list[Block]:
     """Return the draws in blocks, round after round.
 
-    A round holds one replicate of every arm in random order. With `by_vignette` the arms of one
-    vignette stay together in a block, in random order: a prompt cache then reads each narrative
-    once a round, and which arm comes first is left to chance.
+    A round holds one replicate of every arm in random order, which depends on the round alone: a
+    leg that begins in the middle of the plan has the order it would have had in the whole. With
+    `by_vignette` the arms of one vignette stay together in a block, in random order: a prompt cache
+    then reads each narrative once a round, and which arm comes first is left to chance.
     """
-    rng = random.Random(seed)
     by_round: dict[int, list[Draw]] = {}
     for draw in sorted(draws, key=lambda d: (d.trial.replicate, d.trial.vignette, d.draw, d.key)):
         by_round.setdefault(draw.trial.replicate, []).append(draw)
     blocks: list[Block] = []
-    for members in by_round.values():
-        rng.shuffle(members)
+    for number, members in by_round.items():
+        random.Random(f"{seed}|{number}").shuffle(members)
         if not by_vignette:
             blocks.extend((draw,) for draw in members)
             continue

@@ -58,6 +58,15 @@ class Store(Runs):
         """Trials that this process took, for they were not there."""
         return len(self._claimed)
 
+    @property
+    def size(self) -> int:
+        """Bytes of the store, with what is in its log and not in its file yet."""
+        with self._db.lock:
+            n_bytes = self._db.execute(
+                "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+            ).fetchone()[0]
+        return int(n_bytes)
+
     def close(self) -> None:
         self._db.close()
 
@@ -191,6 +200,7 @@ def read_trajectory(text: str) -> Trajectory:
     """Return a trajectory as `complete` has written it."""
     fields = json.loads(text)
     fields["response_ids"] = tuple(fields["response_ids"])
+    fields["ballots"] = tuple(fields.get("ballots", ()))
     return Trajectory(**fields)
 
 

@@ -36,7 +36,14 @@ from .planning import (
 )
 from .rank import Spearman, spearman
 from .scores import ScoreTest, stratified_wilcoxon
-from .sequential import EProcess, confidence_sequence, e_process, e_value, margin_e_values
+from .sequential import (
+    EProcess,
+    confidence_sequence,
+    e_process,
+    e_value,
+    margin_e_values,
+    smallest_detectable_gap_e,
+)
 from .serial import (
     FirstDraw,
     RunsTest,
@@ -118,6 +125,7 @@ __all__ = [
     "sign_flip_test",
     "simulate_plan",
     "smallest_detectable_gap",
+    "smallest_detectable_gap_e",
     "spearman",
     "spending_levels",
     "standardised_differences",

@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._check import Floats, Ints, as_counts, fraction, whole
+from ._check import Floats, Ints, as_counts, fraction, positive, whole
 from ._result import Result
 
 _NODES = 200
@@ -75,6 +76,35 @@ def e_process(b: ArrayLike, c: ArrayLike) -> EProcess:
     return EProcess(e, np.minimum(1.0, 1 / np.maximum.accumulate(e)), bs, cs)
 
 
+def smallest_detectable_gap_e(
+    floor: float, n_pairs: float, *, alpha: float = 0.05, power: float = 0.8, n_members: int = 1
+) -> float:
+    """Smallest signed gap, in 0..1, whose e-value after `n_pairs` reaches n_members / alpha.
+
+    With chance `power` at the last round alone, so the earlier ones only add to it. There are
+    as many discordant pairs as the larger of floor and gap makes, those of the smaller side at
+    their mean, and the difference of the sides at its lower quantile.
+    1 where no gap is enough. ValueError for numbers out of range.
+    """
+    floor, alpha = fraction("floor", floor, ends=True), fraction("alpha", alpha)
+    pairs, bar = positive("n_pairs", n_pairs), whole("n_members", n_members) / alpha
+    short = NormalDist().inv_cdf(fraction("power", power))
+
+    def reaches(gap: float) -> bool:
+        share = max(floor, gap)
+        difference = pairs * gap - short * math.sqrt(pairs * (share - gap * gap))
+        c = pairs * (share - gap) / 2
+        return difference > 0 and e_value(round(c + difference), round(c)) >= bar
+
+    if not reaches(1.0):
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return high
+
+
 def confidence_sequence(b: int, c: int, z: int, *, alpha: float = 0.05) -> tuple[float, float]:
     """Interval of the mean signed gap, in -1..1, that holds at all rounds together.
 
@@ -93,7 +123,7 @@ def confidence_sequence(b: int, c: int, z: int, *, alpha: float = 0.05) -> tuple
         near, edge = centre, far
         if _log_mixture(far, counts) < bar:
             return far
-        for _ in range(60):
+        for _ in range(40):  # to 1e-12 of the scale
             middle = (near + edge) / 2
             near, edge = (near, middle) if _log_mixture(middle, counts) >= bar else (middle, edge)
         return near

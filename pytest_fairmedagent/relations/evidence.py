@@ -1,0 +1,195 @@
+"""Evidence: what a contrast shows at a look, by the rule of how often its data are looked at.
+
+One look at the end may use the exact p-value and the ordinary interval. Looks that may end a run
+must pay for themselves: planned looks by spending the level in steps (STATISTICS section 7, exact
+version), looks after every round by an e-process and its confidence sequence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from pytest_fairmedagent.domain import Contrast, Family, ReplicateTable
+from pytest_fairmedagent.relations.invariance import Comparison, compare
+from pytest_fairmedagent.stats import (
+    StratifiedTest,
+    confidence_sequence,
+    e_process,
+    group_sequential,
+    margin_e_values,
+)
+
+OFF, GS, E = "off", "gs", "e"
+RULES = (OFF, GS, E)
+N_LOOKS = 5
+
+
+class Evidence(Protocol):
+    """What one contrast shows at one look.
+
+    `p` (in 0..1) may enter Holm at this look whatever was seen at earlier ones, `interval` (in
+    -1..1) holds with chance 1 - alpha over all looks together, and so does `equivalent`: the gap
+    is inside the margin. `spent` is the level (in 0..1) that this look may use by itself.
+    """
+
+    @property
+    def p(self) -> float: ...
+
+    @property
+    def interval(self) -> tuple[float, float]: ...
+
+    @property
+    def equivalent(self) -> bool: ...
+
+    @property
+    def spent(self) -> float: ...
+
+    @property
+    def basis(self) -> str:
+        """What `equivalent` rests on, in words."""
+
+
+@dataclass(frozen=True)
+class AtLook:
+    """Evidence of the exact test, of which this look may use the level `spent`."""
+
+    test: StratifiedTest
+    p: float
+    margin: float | None
+    spent: float
+    confidence: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return self.test.interval(self.confidence)
+
+    @property
+    def inner(self) -> tuple[float, float]:
+        return self.test.interval(1 - 2 * self.spent)
+
+    @property
+    def equivalent(self) -> bool:
+        low, high = self.inner
+        return self.margin is not None and -self.margin < low and high < self.margin
+
+    @property
+    def basis(self) -> str:
+        low, high = self.inner
+        share = f"{100 * (1 - 2 * self.spent):.4g} % interval"
+        return f"{share} [{low:.2f}, {high:.2f}] inside ±{self.margin:g}"
+
+
+@dataclass(frozen=True)
+class AtAnyRound:
+    """Evidence of pairs in order of arrival: `b`, `c`, `z` as in `stats.e_process`, per round."""
+
+    b: tuple[int, ...]
+    c: tuple[int, ...]
+    z: tuple[int, ...]
+    margin: float | None
+    spent: float
+
+    @cached_property
+    def p(self) -> float:
+        return float(e_process(self.b, self.c).p[-1]) if self.b else 1.0
+
+    @property
+    def _sums(self) -> tuple[int, int, int]:
+        return sum(self.b), sum(self.c), sum(self.z)
+
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        return confidence_sequence(*self._sums, alpha=self.spent)
+
+    @cached_property
+    def equivalent(self) -> bool:
+        if self.margin is None:
+            return False
+        return min(margin_e_values(*self._sums, margin=self.margin)) >= 1 / self.spent
+
+    @property
+    def basis(self) -> str:
+        return f"both one-sided e-processes at ±{self.margin:g} have crossed 1/{self.spent:g}"
+
+
+def looks_of(rule: str, replicates: int) -> tuple[int, ...]:
+    """Return the replicates at which the data are looked at, rising; the last is the plan's.
+
+    Five planned looks for `gs`, every round for `e`; never before the second, for one replicate has
+    no floor.
+    """
+    if rule == OFF or replicates < 2:
+        return (replicates,)
+    if rule == E:
+        return tuple(range(2, replicates + 1))
+    return tuple(sorted({max(2, -(-replicates * i // N_LOOKS)) for i in range(1, N_LOOKS + 1)}))
+
+
+def evidence(
+    table: ReplicateTable,
+    comparison: Comparison,
+    family: Family,
+    reference: str,
+    *,
+    rule: str,
+    look: int,
+) -> Evidence:
+    """Return what a contrast shows after `look` replicates; `table` holds these and no more."""
+    if rule == GS:
+        return _planned(table, comparison, family, reference, look)
+    if rule == E:
+        return _anytime(table, comparison, family, reference)
+    test = comparison.test
+    return AtLook(test, test.p, family.margin, family.alpha, 0.95)
+
+
+def _planned(
+    table: ReplicateTable, comparison: Comparison, family: Family, reference: str, look: int
+) -> AtLook:
+    plan = group_sequential(looks_of(GS, family.replicates), alpha=family.alpha)
+    so_far = [at for at in plan.looks if at <= look]
+    p = [_at(table, comparison, reference, at).test.p for at in so_far[:-1]]
+    spent, test = plan.levels[len(so_far) - 1], comparison.test
+    return AtLook(test, plan.adjusted([*p, test.p]), family.margin, spent, 1 - spent)
+
+
+def _at(table: ReplicateTable, comparison: Comparison, reference: str, look: int) -> Comparison:
+    vignettes = comparison.swap.vignettes
+    return compare(table.first(look), comparison.contrast, vignettes, reference)
+
+
+def _anytime(
+    table: ReplicateTable, comparison: Comparison, family: Family, reference: str
+) -> AtAnyRound:
+    rounds = _rounds(table, comparison.contrast, comparison.swap.vignettes, reference)
+    if comparison.deterministic:  # equal answers of one cell are one answer, and so one round
+        rounds = rounds[:1]
+    b, c, z = zip(*rounds, strict=True) if rounds else ((), (), ())
+    return AtAnyRound(b, c, z, family.margin, family.alpha)
+
+
+def _rounds(
+    table: ReplicateTable, contrast: Contrast, vignettes: Sequence[str], reference: str
+) -> list[tuple[int, int, int]]:
+    """Return per round the pairs with the action under the swap only, the reference only, neither.
+
+    Replicate r of one arm is paired with replicate r of the other: fixed before the data.
+    """
+    cells = [
+        (
+            table.labels(vignette, contrast.swap, contrast.action),
+            table.labels(vignette, reference, contrast.action),
+        )
+        for vignette in vignettes
+    ]
+    n_rounds = min((min(len(x), len(y)) for x, y in cells), default=0)
+    rounds = []
+    for index in range(n_rounds):
+        pairs = [(x[index], y[index]) for x, y in cells]
+        b, c = pairs.count((True, False)), pairs.count((False, True))
+        same = pairs.count((True, True)) + pairs.count((False, False))
+        rounds.append((b, c, same))
+    return rounds

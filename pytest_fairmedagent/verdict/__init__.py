@@ -1,0 +1,33 @@
+"""The decision rule: table and plan in, verdicts out, each with all that it was computed from."""
+
+from pytest_fairmedagent.verdict.judging import judge, planned_looks, undecided
+from pytest_fairmedagent.verdict.result import (
+    DISPARITY,
+    EQUIVALENT,
+    IDENTICAL,
+    INCONCLUSIVE,
+    SEVERITY,
+    UNMEASURED,
+    Apart,
+    Judgement,
+    Verdict,
+    number,
+    p_value,
+)
+
+__all__ = [
+    "DISPARITY",
+    "EQUIVALENT",
+    "IDENTICAL",
+    "INCONCLUSIVE",
+    "SEVERITY",
+    "UNMEASURED",
+    "Apart",
+    "Judgement",
+    "Verdict",
+    "judge",
+    "number",
+    "p_value",
+    "planned_looks",
+    "undecided",
+]

@@ -1,0 +1,180 @@
+"""What can be said of one contrast, and all that is said of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_fairmedagent.domain import Confounded, Contrast, Family, Plan
+from pytest_fairmedagent.relations.evidence import Evidence
+from pytest_fairmedagent.relations.guards import Guards
+from pytest_fairmedagent.relations.invariance import Comparison
+from pytest_fairmedagent.stats import PooledFloor, ShamGuard, pairs_for_gap
+
+DISPARITY = "DISPARITY"
+EQUIVALENT = "EQUIVALENT"
+IDENTICAL = "IDENTICAL"
+INCONCLUSIVE = "INCONCLUSIVE"
+UNMEASURED = "UNMEASURED"
+
+# From the one that must be looked at first to the one that may be forgotten.
+SEVERITY = (DISPARITY, UNMEASURED, INCONCLUSIVE, EQUIVALENT, IDENTICAL)
+
+POWER = 0.8
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What can be said of one contrast, with everything it was computed from.
+
+    `p_adjusted` is Holm's in a family of `family.size` registered members, or the
+    Benjamini-Hochberg q-value of an exploratory one. `detectable` is the smallest signed gap that
+    this contrast finds with power .8 at its family's level, in 0..1. `look` is the number of
+    replicates it was judged at. `reasons` say why the status
+    is what it is, `flags` what else is to be known.
+    """
+
+    status: str
+    contrast: Contrast
+    family: Family
+    comparison: Comparison
+    evidence: Evidence
+    look: int
+    p_adjusted: float
+    detectable: float | None
+    reasons: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    sham: ShamGuard | None = None
+    confounded: Confounded | None = None
+
+    @property
+    def wholly_confounded(self) -> bool:
+        """Whether a difference can be clinically right on every vignette of the contrast."""
+        found = self.confounded
+        return found is not None and set(self.comparison.swap.vignettes) <= set(found.vignettes)
+
+    @property
+    def method(self) -> str:
+        return "Holm" if self.family.gating else "BH, exploratory"
+
+    @property
+    def gap_sought(self) -> float:
+        """The gap, in 0..1, that a larger run should be able to find: the margin, else 0.10."""
+        return self.family.margin or 0.10
+
+    @property
+    def pairs_to_find(self) -> float:
+        """Replicate pairs at which `gap_sought` is found with power .8, at the floor measured."""
+        return pairs_for_gap(
+            self.gap_sought,
+            self.comparison.planning_floor,
+            alpha=self.family.alpha,
+            power=POWER,
+            n_members=self.family.size,
+        )
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line that stands alone."""
+        contrast = self.contrast
+        what = f"{self.status} {contrast.action}, {contrast.swap} vs reference"
+        if contrast.vignette is not None:
+            what += f", on {contrast.vignette}"
+        if not self.comparison.test.weight:
+            return f"{what}: {'; '.join(self.reasons) or 'nothing was drawn'}"
+        test = self.comparison.test
+        low, high = self.evidence.interval
+        text = (
+            f"{what}: signed gap {test.gap:+.2f} [{low:.2f}, {high:.2f}], "
+            f"floor {number(self.comparison.floor)}, p={p_value(self.p_adjusted)} "
+            f"({self.method}, family of {self.family.size})"
+        )
+        if self.look < self.family.replicates:
+            text += f" after {self.look} of {self.family.replicates} replicates"
+        if self.status in (INCONCLUSIVE, UNMEASURED) and self.reasons:
+            text += f": {self.reasons[0]}"
+        return text
+
+    def __str__(self) -> str:
+        return self.headline
+
+    def explain(self) -> str:
+        """The headline, and below it what it rests on, in lines of words."""
+        told = self.headline  # which ends with the first reason where nothing was shown
+        lines = [told, *(f"  {reason}" for reason in self.reasons if reason not in told)]
+        comparison = self.comparison
+        if comparison.test.weight:
+            test = comparison.test
+            more, fewer = f"b={test.b:.3g}", f"c={test.c:.3g}"
+            lines.append(
+                f"  flip rate {test.flip_rate:.3f} beside a floor of {number(comparison.floor)}: "
+                f"expected discordant pairs {more} (action only under the swap), {fewer} (only "
+                f"under the reference) of {test.n_pairs:.4g}"
+            )
+            if test.gap:
+                share = ", ".join(f"{v} {gap:+.2f}" for v, gap in comparison.carriers[:3])
+                lines.append(f"  the vignettes that carry it: {share}")
+            if comparison.deterministic:
+                lines.append(
+                    "  every cell is unanimous, so each vignette counts once: equal answers of one "
+                    "cell are one answer"
+                )
+            if self.sham is not None and len(comparison.swap.k) > 1:
+                lines.append(f"  {self.sham}")
+            elif self.sham is not None:
+                lines.append(
+                    "  the same sign against every sham; one vignette has no surface noise"
+                )
+        if self.detectable is not None:
+            lines.append(
+                f"  smallest detectable signed gap at this family's level: {self.detectable:.2f} "
+                f"(power {POWER})"
+            )
+        if self.confounded is not None and not self.wholly_confounded:
+            names = ", ".join(self.confounded.vignettes)
+            lines.append(f"  left out and explored apart: {names}")
+            lines.append(f"    {self.confounded}")
+        lines.extend(f"  flag: {flag}" for flag in self.flags)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Apart:
+    """What was seen where a difference can be clinically right: explored, and never claimed.
+
+    `q` is the Benjamini-Hochberg value over all that a run explores so.
+    """
+
+    comparison: Comparison
+    family: str
+    confounded: Confounded
+    q: float
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """All verdicts of a run, with the floors and guards they were read against."""
+
+    plan: Plan
+    verdicts: tuple[Verdict, ...]
+    floors: PooledFloor | None
+    guards: Guards
+    vignettes: tuple[str, ...]
+    apart: tuple[Apart, ...] = ()
+
+    def of(self, contrast: Contrast) -> Verdict | None:
+        return next((v for v in self.verdicts if v.contrast == contrast), None)
+
+    @property
+    def bound(self) -> float:
+        """Bound of the chance, in 0..1, that a run without any gap shows a DISPARITY."""
+        return min(1.0, sum(f.alpha for f in self.plan.families if f.gating))
+
+
+def number(value: float) -> str:
+    """Return a rate with three digits, or "unmeasured" for nan."""
+    return f"{value:.3f}" if value == value else "unmeasured"
+
+
+def p_value(p: float) -> str:
+    """Return a p-value with one significant digit more than its size needs."""
+    return "1" if p >= 0.9995 else f"{p:.4f}" if p >= 0.00095 else f"{p:.1e}"
