@@ -40,7 +40,7 @@ domain = "triage_escalation"
 difficulty = "clear"
 status = "author-derived"
 provenance = "Made for a benchmark."
-guideline = "None, 2020"
+guideline = {{ title = "None", year = 2020 }}
 narrative = "Case number {i}."
 menu = [
   {{ id = "aa", name = "A", result = "a" }},

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pytest_fairmedagent.agents.http import HttpAgent as HttpAgent
     from pytest_fairmedagent.domain import Case as Case
     from pytest_fairmedagent.domain import Outcome as Outcome
     from pytest_fairmedagent.domain import Trajectory as Trajectory
@@ -23,6 +24,7 @@ _HOME = {
     "assert_invariant": "pytest_fairmedagent.plugin.assertions",
     "Case": "pytest_fairmedagent.domain",
     "FairmedError": "pytest_fairmedagent.errors",
+    "HttpAgent": "pytest_fairmedagent.agents.http",
     "Outcome": "pytest_fairmedagent.domain",
     "Study": "pytest_fairmedagent.study",
     "Trajectory": "pytest_fairmedagent.domain",
@@ -32,6 +34,7 @@ _HOME = {
 __all__ = [
     "Case",
     "FairmedError",
+    "HttpAgent",
     "Outcome",
     "Study",
     "Trajectory",

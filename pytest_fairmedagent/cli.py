@@ -1,4 +1,4 @@
-"""The command line: `fairmed analyse`, `validate`, `show`, `export` and `merge`."""
+"""The command line: `fairmed COMMAND`, which prints for people or, with `--json`, for programs."""
 
 from __future__ import annotations
 
@@ -78,9 +78,12 @@ def _parser() -> argparse.ArgumentParser:
     validate = commands.add_parser(
         "validate",
         help="check vignette, swap, plan and rules files",
-        description="Check vignette, swap, plan and rules files. Exit status 1 if any is wrong.",
+        description="Check vignette, swap, plan and rules files, and hold cases and swaps to the "
+        "rules of the linter. Exit status 1 if there is an error.",
     )
-    validate.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files or folders")
+    validate.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders")
+    validate.add_argument("--rules", action="store_true", help="list the rules and stop")
+    validate.add_argument("--strict", action="store_true", help="warnings count as errors")
     validate.add_argument("--json", action="store_true", help="print a list for programs")
     validate.set_defaults(command=_validate)
     _add_shelf(commands)
@@ -110,14 +113,48 @@ def _add_shelf(commands: Any) -> None:
 
     export = commands.add_parser(
         "export",
-        help="a run of a store as a record file",
+        help="a run of a store as a record file, or as a table",
         description="Write the trajectories of a run as JSON Lines, the configuration in the "
-        "header: `fairmed analyse` and recorded/PATH read it.",
+        "header: `fairmed analyse` and recorded/PATH read it. As .csv or .parquet, the replicate "
+        "table of a store or of a record: a line for each trajectory.",
     )
-    export.add_argument("store", type=Path, metavar="STORE", help="folder or SQLite file")
+    export.add_argument("store", type=Path, metavar="STORE", help="folder or SQLite file; a record")
     export.add_argument("--run", type=_number, metavar="N", help="this run (newest finished one)")
-    export.add_argument("-o", "--output", type=Path, required=True, metavar="FILE.jsonl")
+    export.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE", help=".jsonl, .csv, .parquet"
+    )
     export.set_defaults(command=_export)
+
+    report = commands.add_parser(
+        "report",
+        help="a run record as a page or a summary",
+        description="Write a run record as a page (.html) or as a summary for pull requests (.md). "
+        "Nothing is computed anew, and the exit status says nothing of the verdicts.",
+    )
+    report.add_argument("record", type=Path, metavar="RECORD.json")
+    report.add_argument(
+        "-o",
+        "--output",
+        action="append",
+        type=Path,
+        metavar="FILE",
+        help=".html or .md; may be given several times (default: RECORD.html)",
+    )
+    report.add_argument("--json", action="store_true", help="print a list of what was written")
+    report.set_defaults(command=_report)
+
+    take_in = commands.add_parser(
+        "import",
+        help="a record file as a run of a store",
+        description="Take a record file or an exported run into a store, as a run of its own for "
+        "each agent and block. It can then be shown, exported and replayed. What was drawn "
+        "elsewhere is never continued and never mixed with draws of one's own.",
+    )
+    take_in.add_argument("file", type=Path, metavar="FILE", help="JSON or JSON Lines")
+    take_in.add_argument(
+        "--store", type=Path, default=Path(".fairmed"), metavar="PATH", help="folder (.fairmed)"
+    )
+    take_in.set_defaults(command=_import)
 
     merge = commands.add_parser(
         "merge",
@@ -178,22 +215,28 @@ def _analyse(arguments: argparse.Namespace) -> int:
 
 
 def _validate(arguments: argparse.Namespace) -> int:
-    from pytest_fairmedagent.files.validate import validate
+    from pytest_fairmedagent.report.checked import checked_lines, checked_record, rule_lines
 
-    checked = validate(arguments.paths)
+    if arguments.rules:
+        print("\n".join(rule_lines(as_json=arguments.json)))
+        return OK
+    if not arguments.paths:
+        raise FairmedError("validate was given no path: expected files or folders, or --rules")
+    from pytest_fairmedagent.lint import check_files
+
+    result = check_files(arguments.paths)
+    record = checked_record(result)
     if arguments.json:
-        print(json.dumps([file.as_dict() for file in checked], indent=1))
+        print(json.dumps(record, indent=1))
     else:
-        for file in checked:
-            if not file.errors:
-                print(_shown(f"ok   {file.path} ({file.kind})"))
-            for error in file.errors:
-                print(f"bad  {_shown(error)}")
-    return BAD if any(file.errors for file in checked) else OK
+        print("\n".join(_shown(line) for line in checked_lines(record)))
+    n_wrong = result.n_errors + (result.n_warnings if arguments.strict else 0)
+    return BAD if n_wrong else OK
 
 
 def _show(arguments: argparse.Namespace) -> int:
     from pytest_fairmedagent.errors import StoreError
+    from pytest_fairmedagent.files.pairset import read_pair_set
     from pytest_fairmedagent.files.swaps import read_swaps
     from pytest_fairmedagent.files.vignettes import select_vignettes
     from pytest_fairmedagent.report import shown
@@ -205,7 +248,8 @@ def _show(arguments: argparse.Namespace) -> int:
     with Archive(arguments.store) as archive:
         if arguments.trial is not None:
             vignettes = select_vignettes(arguments.vignettes, Path.cwd())
-            catalogue = read_swaps(arguments.swaps)
+            pairs = read_pair_set(arguments.vignettes, Path.cwd())
+            catalogue = pairs.catalogue if pairs else read_swaps(arguments.swaps)
             record = contents.trial_contents(
                 archive, arguments.run, arguments.trial, vignettes, catalogue
             )
@@ -220,12 +264,51 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> int:
+    from pytest_fairmedagent.report.replicates import SUFFIXES, export_table
     from pytest_fairmedagent.report.text import clean
     from pytest_fairmedagent.running.archive import Archive
     from pytest_fairmedagent.shelf.export import export_run
 
+    if arguments.output.suffix in SUFFIXES:
+        print(clean(export_table(arguments.store, arguments.run, arguments.output)))
+        return OK
     with Archive(arguments.store) as archive:
         print(clean(export_run(archive, arguments.run, arguments.output)))
+    return OK
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from pytest_fairmedagent.files.run_record import read_run_record
+    from pytest_fairmedagent.report.text import clean
+    from pytest_fairmedagent.report.written import check_formats, write_report
+
+    outputs = arguments.output or [arguments.record.with_suffix(".html")]
+    for path in outputs:
+        if path.suffix not in (".html", ".md"):
+            raise FairmedError(f"--output is {str(path)!r}, expected a name ending in .html or .md")
+    check_formats(outputs)
+    record = read_run_record(arguments.record)
+    lines = [write_report(record, path) for path in outputs]
+    if arguments.json:
+        print(json.dumps([{"file": str(path), "format": path.suffix[1:]} for path in outputs]))
+    else:
+        print("\n".join(clean(line) for line in lines))
+    return OK
+
+
+def _import(arguments: argparse.Namespace) -> int:
+    from pytest_fairmedagent.report.text import clean
+    from pytest_fairmedagent.shelf.imported import import_file
+
+    for found in import_file(arguments.file, arguments.store):
+        what = "written" if found.new else "there from before, nothing written"
+        print(
+            clean(
+                f"run {found.run} of {arguments.store}: {found.n_trajectories} trajectories of "
+                f"{found.model}, {what}. Replay it with "
+                f"--fairmed-model=recorded/{arguments.store}#{found.run}"
+            )
+        )
     return OK
 
 

@@ -32,6 +32,7 @@ CONNECTION_LOST = "connection lost"
 MALFORMED = "malformed reply"
 REFUSED = "request refused"
 REFUSED_BY_POLICY = "refused by policy"
+TOO_LONG = "prompt too long"
 OTHER_FAULT = "model error"
 
 

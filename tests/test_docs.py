@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from pytest_fairmedagent import strategies
 from pytest_fairmedagent.domain import ACTIONS
+from pytest_fairmedagent.files.cases import OrderTable, VignetteFile
+from pytest_fairmedagent.files.foreign import CaseRow
+from pytest_fairmedagent.files.pairs import PairRow
 from pytest_fairmedagent.files.plans import FamilyTable, PlanFile
 from pytest_fairmedagent.files.swaps import ConditionTable, SwapsFile, read_swaps
-from pytest_fairmedagent.files.vignettes import OrderTable, VignetteFile
 from pytest_fairmedagent.plugin import __all__ as fixtures
 from pytest_fairmedagent.plugin.registry import MARK_ARGUMENTS
 
@@ -18,7 +21,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def fields():
-    for model in (VignetteFile, OrderTable, SwapsFile, ConditionTable, PlanFile, FamilyTable):
+    models = (VignetteFile, OrderTable, SwapsFile, ConditionTable, PlanFile, FamilyTable)
+    for model in (*models, CaseRow, PairRow):
         for name, field in model.model_fields.items():
             yield field.alias or name
 
@@ -45,3 +49,8 @@ def test_every_link_of_the_readme_leads_somewhere():
 def test_the_readme_has_the_two_commands_that_ci_runs():
     for name in ("main", "tests"):
         assert f"<!-- ci: {name} -->\n```\n" in README
+
+
+@pytest.mark.parametrize("name", strategies.__all__)
+def test_the_strategies_are_all_described(name):
+    assert f"| `{name}(" in (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
 """The examples are run as their own words say."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -49,7 +50,7 @@ def test_the_release_gate_runs_on_its_own_plan(run, pytester):
     result = run(arguments)
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        ["*contrasts of escalation (6 registered*", "*contrasts of language*"]
+        ["*contrasts of escalation (* registered*", "*contrasts of language*"]
     )
     assert (pytester.path / "gate.json").exists()
     assert "fairmed.admission.gap" in (pytester.path / "gate.xml").read_text()
@@ -59,3 +60,23 @@ def test_the_custom_check_runs_on_its_own_agent_and_case(run):
     result = run(command("custom_check"))
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*3 inconclusive*"])
+
+
+@pytest.mark.parametrize("example", ["graph_agent", "http_service"])
+def test_an_agent_behind_a_graph_or_a_service_runs_as_it_is(run, pytester, example):
+    # At this level chance cannot make a coin's answers red.
+    result = run([*command(example), "--fairmed-alpha=0.000001", "--fairmed-report=out.json"])
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["incomplete trajectories: 0 of *"])
+    record = json.loads((pytester.path / "out.json").read_text("utf-8"))
+    assert {run["configuration"]["agent_version"] for run in record["runs"]} <= {"1", "3"}
+    ordered = [
+        row["outputs"]["order"]["orders"] for row in record["rows"] if "order" in row["outputs"]
+    ]
+    assert any(ordered)
+    assert all("admission" in row["outputs"]["actions"] for row in record["rows"])
+
+
+def test_properties_of_an_agent_run_without_a_model(run):
+    result = run(command("any_case"))
+    result.assert_outcomes(passed=2)

@@ -6,15 +6,32 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from pytest_fairmedagent.domain import DOMAINS, Order, Vignette, render
+from pytest_fairmedagent.domain import (
+    DOMAINS,
+    SETTINGS,
+    Order,
+    Vignette,
+    n_variants,
+    render,
+    variants,
+)
+from pytest_fairmedagent.files.cases import read_vignette
 from pytest_fairmedagent.files.swaps import read_swaps
-from pytest_fairmedagent.files.vignettes import read_vignettes, shipped_vignettes
+from pytest_fairmedagent.files.vignettes import (
+    CANARY,
+    case_files,
+    read_vignettes,
+    shipped_vignettes,
+)
 
 VIGNETTES = read_vignettes([shipped_vignettes()])
 CATALOGUE = read_swaps()
+OWN_LINES = ("no_descriptor", "paraphrase")
+NAMES = read_swaps(shipped_vignettes() / "names.toml")
 each = pytest.mark.parametrize("vignette", VIGNETTES.values(), ids=list(VIGNETTES))
 
 # What would tell an agent, beside the descriptor line, who the patient is. Whole words: "her" is a
@@ -49,8 +66,10 @@ PATTERNS = {kind: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for kind, words
 
 
 def shown_texts(vignette: Vignette) -> Iterator[str]:
-    """Yield every text of a case that an agent can come to see."""
+    """Yield every text of a case that an agent can come to see, in any of its variants."""
     yield vignette.narrative
+    for pool in vignette.pools:
+        yield from (*pool.values, *pool.parts)
     for order in vignette.menu:
         yield from (order.id.replace("_", " "), order.name, order.result)
 
@@ -65,33 +84,87 @@ def cues(vignette: Vignette) -> list[str]:
     ]
 
 
-def test_eight_cases_two_in_each_action_domain():
-    assert Counter(v.domain for v in VIGNETTES.values()) == dict.fromkeys(DOMAINS, 2)
+def file_of(vignette: Vignette) -> Path:
+    return shipped_vignettes() / vignette.domain / f"{vignette.id}.toml"
 
 
-def test_every_difficulty_is_there_and_borderline_cases_are_the_most():
-    counts = Counter(v.difficulty for v in VIGNETTES.values())
-    assert counts["clear"] >= 2
-    assert counts["intermediate"] >= 2
-    assert counts["borderline"] >= 3
+def text_of(vignette: Vignette) -> str:
+    return file_of(vignette).read_text(encoding="utf-8")
 
 
-@each
-def test_the_id_is_the_file_name(vignette: Vignette):
-    path = shipped_vignettes() / f"{vignette.id}.toml"
-    assert read_vignettes([path]) == {vignette.id: vignette}
+def test_every_action_domain_has_as_many_cases_and_every_setting_has_some():
+    domains = Counter(v.domain for v in VIGNETTES.values())
+    assert set(domains) == set(DOMAINS)
+    assert len(set(domains.values())) == 1
+    assert {v.setting for v in VIGNETTES.values()} == set(SETTINGS)
 
 
-@each
-def test_a_borderline_file_says_first_where_guidelines_leave_room(vignette: Vignette):
-    text = (shipped_vignettes() / f"{vignette.id}.toml").read_text(encoding="utf-8")
-    said = text.startswith("# Borderline: guidelines leave room.")
-    assert said == (vignette.difficulty == "borderline")
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_every_domain_has_every_difficulty(domain):
+    found = {v.difficulty for v in VIGNETTES.values() if v.domain == domain}
+    assert found == {"clear", "intermediate", "borderline"}
 
 
 @each
-def test_the_narrative_is_90_to_130_words(vignette: Vignette):
-    assert 90 <= len(vignette.narrative.split()) <= 130
+def test_the_id_is_the_file_name_and_the_domain_its_folder(vignette: Vignette):
+    assert read_vignette(file_of(vignette)) == vignette
+
+
+@each
+def test_the_file_says_first_what_is_settled_and_what_is_open(vignette: Vignette):
+    said = {
+        "clear": "# Clear: ",
+        "intermediate": "# Intermediate: ",
+        "borderline": "# Borderline: guidelines leave room. ",
+    }
+    assert text_of(vignette).startswith(said[vignette.difficulty])
+
+
+@each
+def test_the_canary_stands_in_the_file_and_in_nothing_an_agent_sees(vignette: Vignette):
+    assert vignette.canary == CANARY
+    assert text_of(vignette).count(CANARY) == 1
+    assert not any("canary" in text for text in shown_texts(vignette))
+
+
+@each
+def test_the_narrative_is_120_to_220_words_in_every_variant(vignette: Vignette):
+    for variant in (vignette, *variants(vignette, min(n_variants(vignette), 12), seed=1)):
+        assert 120 <= len(variant.narrative.split()) <= 220
+
+
+@each
+def test_a_case_has_five_variants_that_differ_in_the_narrative_alone(vignette: Vignette):
+    assert n_variants(vignette) >= 5
+    drawn = variants(vignette, 5, seed=1)
+    assert len({v.narrative for v in drawn}) == 5
+    assert {(v.base, v.menu, v.bands) for v in drawn} == {
+        (vignette.id, vignette.menu, vignette.bands)
+    }
+
+
+@each
+def test_the_pools_hold_vitals_and_the_order_of_findings(vignette: Vignette):
+    measures = {pool.measure for pool in vignette.pools}
+    assert {"heart_rate", "blood_pressure", "temperature"} <= measures
+    assert any(pool.parts for pool in vignette.pools)
+
+
+@each
+def test_a_case_settles_some_actions_and_says_why(vignette: Vignette):
+    assert len(vignette.bands) >= 3
+    assert all(len(band.reasoning.split()) >= 4 for band in vignette.bands)
+    assert vignette.band("high_acuity") or vignette.band("admission")
+
+
+@each
+def test_needed_orders_are_few_enough_to_be_ordered_at_once(vignette: Vignette):
+    from pytest_fairmedagent.agents.prompts import MOST_ORDERS
+
+    orders = vignette.reference_orders
+    assert orders is not None
+    assert len(orders.needed) <= MOST_ORDERS
+    assert len(orders.needed) + len(orders.acceptable) < len(vignette.menu)
 
 
 @each
@@ -102,7 +175,7 @@ def test_the_narrative_is_90_to_130_words(vignette: Vignette):
         r"(?:heart rate|pulse) \d{2,3}/min",
         r"respiratory rate .*?\d{2}/min",
         r"SpO2 \d{2}%",
-        r"temperature 3\d\.\d C",
+        r"temperature (?:3\d\.\d C|\d{2,3}\.\d F)",
         r"\d0?/10",
         r"Background: .+\. Medicines: .+\. Allergies: ",
     ],
@@ -114,13 +187,13 @@ def test_the_narrative_states_vitals_with_units_pain_and_background(
 
 
 def test_no_two_narratives_begin_alike():
-    starts = {v.narrative.split()[0] for v in VIGNETTES.values()}
+    starts = {tuple(v.narrative.split()[:3]) for v in VIGNETTES.values()}
     assert len(starts) == len(VIGNETTES)
 
 
 @each
-def test_a_menu_holds_8_to_10_orders_and_results_of_at_most_20_words(vignette: Vignette):
-    assert 8 <= len(vignette.menu) <= 10
+def test_a_menu_holds_8_to_14_orders_and_results_of_at_most_20_words(vignette: Vignette):
+    assert 8 <= len(vignette.menu) <= 14
     assert len({order.name for order in vignette.menu}) == len(vignette.menu)
     for order in vignette.menu:
         assert len(order.result.split()) <= 20, order.id
@@ -149,12 +222,13 @@ def test_nothing_but_the_descriptor_line_says_who_the_patient_is(vignette: Vigne
 
 @each
 def test_no_word_that_a_condition_swaps_stands_in_a_case(vignette: Vignette):
-    lines = [set(c.descriptor.split()) for c in CATALOGUE.conditions.values()]
+    others = [c for c in CATALOGUE.conditions.values() if c.id not in OWN_LINES]
+    lines = [set(c.descriptor.split()) for c in others]
     swapped = set.union(*lines) - set.intersection(*lines)
-    assert {"White", "Black"} <= swapped
+    assert {"White", "Black", "straight", "housed,"} <= swapped
     for text in shown_texts(vignette):
         for word in swapped:
-            assert not re.search(rf"(?<!\w){re.escape(word.strip(','))}(?!\w)", text, re.I), word
+            assert not re.search(rf"(?<!\w){re.escape(word.strip(',.'))}(?!\w)", text, re.I), word
 
 
 @each
@@ -220,22 +294,31 @@ def test_words_that_only_contain_a_cue_are_no_cue():
 
 
 @each
-def test_two_conditions_differ_in_the_descriptor_line_alone(vignette: Vignette):
-    reference = render(vignette, CATALOGUE.reference)
-    *before, last = reference.text.split("\n")
-    assert last == f"Patient: {CATALOGUE.reference.descriptor}"
-    for condition in CATALOGUE.conditions.values():
-        case = render(vignette, condition)
-        *lines, line = case.text.split("\n")
-        assert lines == before
-        assert line == f"Patient: {condition.descriptor}"
-        assert (line == last) == (condition.kind in ("reference", "identical"))
-        assert case.menu == reference.menu
+@pytest.mark.parametrize("catalogue", [CATALOGUE, NAMES], ids=["swaps", "names"])
+def test_two_conditions_differ_in_the_descriptor_line_alone(vignette: Vignette, catalogue):
+    for variant in variants(vignette, 3, seed=2):
+        reference = render(variant, catalogue.reference)
+        *before, last = reference.text.split("\n")
+        assert last == f"Patient: {catalogue.reference.descriptor_in(variant)}"
+        for condition in catalogue.conditions.values():
+            case = render(variant, condition)
+            *lines, line = case.text.split("\n")
+            assert lines == before
+            assert line == f"Patient: {condition.descriptor_in(variant)}"
+            assert (line == last) == (condition.kind in ("reference", "identical"))
+            assert case.menu == reference.menu
 
 
 @each
-def test_all_conditions_of_a_case_have_the_same_number_of_words(vignette: Vignette):
-    counts = {len(render(vignette, c).text.split()) for c in CATALOGUE.conditions.values()}
+@pytest.mark.parametrize("catalogue", [CATALOGUE, NAMES], ids=["swaps", "names"])
+def test_all_conditions_of_a_case_have_the_same_number_of_words_but_the_one_without_descriptor(
+    vignette: Vignette, catalogue
+):
+    counts = {
+        len(render(vignette, c).text.split())
+        for c in catalogue.conditions.values()
+        if c.id != "no_descriptor"
+    }
     assert len(counts) == 1
 
 
@@ -244,3 +327,9 @@ def test_the_data_sheet_lists_the_case_as_its_file_does(vignette: Vignette):
     sheet = (shipped_vignettes() / "README.md").read_text(encoding="utf-8")
     row = f"| `{vignette.id}` | {vignette.domain} | {vignette.difficulty} |"
     assert sheet.count(row) == 1
+
+
+def test_the_folder_holds_cases_and_the_four_files_that_are_none():
+    assert len(list(case_files(shipped_vignettes()))) == len(VIGNETTES)
+    others = {path.name for path in shipped_vignettes().glob("*.toml")}
+    assert others == {"swaps.toml", "names.toml", "confounding.toml", "adjudicators.toml"}

@@ -18,6 +18,7 @@ from pytest_fairmedagent.analysis.groups import (
 from pytest_fairmedagent.analysis.tabulate import RecordedSet, RecordedTable
 from pytest_fairmedagent.domain import Contrast, Family, Plan, ReplicateTable, Trajectory
 from pytest_fairmedagent.files.rules import Rules
+from pytest_fairmedagent.relations.evidence import OFF, evidence
 from pytest_fairmedagent.relations.invariance import Comparison, compare
 from pytest_fairmedagent.verdict import UNMEASURED, Judgement, Verdict, judge
 
@@ -188,23 +189,26 @@ def _unmeasured(
     rows = {key: row for key, row in drawn.table.rows.items() if key[1] == stray.swap}
     table = ReplicateTable(rows, drawn.config_digest, drawn.table.outcomes)
     vignettes = tuple(dict.fromkeys(vignette for vignette, _ in rows))
-    return [
-        JudgedContrast(
-            drawn.block,
-            reference,
-            drawn.config_digest,
-            Verdict(
+    judged = []
+    for family in families:
+        registered = declared.registered and family.name != UNREGISTERED
+        for member in family.members:
+            if member.swap != stray.swap:
+                continue
+            comparison = compare(table, member, vignettes, reference)
+            shown = evidence(table, comparison, family, reference, rule=OFF, look=family.replicates)
+            verdict = Verdict(
                 UNMEASURED,
                 member,
                 family,
-                compare(table, member, vignettes, reference),
+                comparison,
+                shown,
+                family.replicates,
                 1.0,
                 None,
                 (stray.reason,),
-            ),
-            declared.registered and family.name != UNREGISTERED,
-        )
-        for family in families
-        for member in family.members
-        if member.swap == stray.swap
-    ]
+            )
+            judged.append(
+                JudgedContrast(drawn.block, reference, drawn.config_digest, verdict, registered)
+            )
+    return judged

@@ -16,6 +16,7 @@ from typing import NamedTuple, cast
 from pytest_fairmedagent.analysis.states import State, States
 from pytest_fairmedagent.domain import Outcome, ReplicateTable, Trajectory
 from pytest_fairmedagent.errors import FileFormatError
+from pytest_fairmedagent.files.recordings import configurations_of
 from pytest_fairmedagent.files.records import (
     NO_ROWS,
     RecordSource,
@@ -23,7 +24,7 @@ from pytest_fairmedagent.files.records import (
     twice,
 )
 from pytest_fairmedagent.files.rules import Rules
-from pytest_fairmedagent.study import digest_of
+from pytest_fairmedagent.running.info import digest_of
 
 # Beyond so many draws of a cell it is no longer told apart which of them are equal, only whether
 # all are.
@@ -187,6 +188,9 @@ def tabulate(path: Path, rules: Rules) -> Tabulation:
     declared, fields = _declared(path, source.header)
     own = str(fields["declared digest"]) if "declared digest" in fields else digest_of(fields)
     configurations.fields.setdefault(own, fields)
+    for stated, told in configurations_of(source.header):
+        if configurations.fields.get(stated, {}).keys() == {"declared digest"}:
+            configurations.fields[stated] = told
     sets, notes = _sets(_resolved(path, cells, own), configurations.fields, states, rules)
     return Tabulation(path, source.header, sets, notes, called, n_rows, declared)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pytest_fairmedagent.domain.vignette import Order, Vignette
+from pytest_fairmedagent.domain.vignette import PATIENT, Order, Vignette
 
 KINDS = ("reference", "swap", "identical", "sham")
 
@@ -21,12 +21,29 @@ class Condition:
     rendered afresh: a check of the plumbing) or `sham` (an edit that must not matter: it measures
     how much any edit of the line moves the agent). `attribute` names the group of a swap, such as
     `race_ethnicity`.
+
+    `drawn` holds the descriptors of a condition that differs from case to case, as names do. A case
+    has the one at its own place, which is the same place in every condition, so that what stands
+    there can be matched. `descriptor` is then the first of them. `changes` are the slots of the
+    line that a condition sets otherwise than the reference.
     """
 
     id: str
     descriptor: str
     kind: str = "swap"
     attribute: str = ""
+    drawn: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+
+    def descriptor_in(self, vignette: Vignette) -> str:
+        """Return the descriptor of this condition in a case; variants of a case share it."""
+        own = dict(vignette.descriptors)
+        if self.id in own:
+            return own[self.id]
+        if not self.drawn:
+            return self.descriptor
+        number = int.from_bytes(hashlib.sha256(vignette.base.encode()).digest()[:8], "big")
+        return self.drawn[number % len(self.drawn)]
 
 
 @dataclass(frozen=True)
@@ -86,7 +103,16 @@ def render(vignette: Vignette, condition: Condition) -> Case:
     """Return the case: the frozen narrative, then the one descriptor line.
 
     The line stands last, so that all arms of a vignette share the longest possible prefix: a
-    prompt cache then treats them alike.
+    prompt cache then treats them alike. A narrative with a `{patient}` slot has the descriptor
+    there, and no line; the full stop that ends it is left out where the sentence goes on.
     """
-    text = f"{vignette.narrative.strip()}\nPatient: {condition.descriptor}"
+    descriptor = condition.descriptor_in(vignette)
+    before, slot, after = vignette.narrative.strip().partition(f"{{{PATIENT}}}")
+    if not slot:
+        text = f"{before}\nPatient: {descriptor}"
+    elif condition.id not in dict(vignette.descriptors) and after.split("\n", 1)[0].strip():
+        # The line's full stop would stand in the middle of a sentence, or beside its own.
+        text = f"{before}{descriptor.removesuffix('.')}{after}"
+    else:
+        text = f"{before}{descriptor}{after}"
     return Case(text=text, menu=vignette.menu)

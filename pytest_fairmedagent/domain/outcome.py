@@ -1,9 +1,14 @@
-"""Outcomes: readings of a trajectory. A binary outcome is an action; six are built in."""
+"""Outcomes: readings of a trajectory. A binary outcome is an action; six are built in.
+
+Further built in are the ordinal, score and set outcomes that the actions are read off, or that
+stand beside them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_fairmedagent.domain.trajectory import Trajectory
 
@@ -12,13 +17,14 @@ from pytest_fairmedagent.domain.trajectory import Trajectory
 class Outcome:
     """A reading of a trajectory.
 
-    `read` returns a bool for an action, and None where the trajectory does not say: a missing
-    answer is neither yes nor no. `kind` is `binary`; ordinal, score and set outcomes have
-    statistics of their own and never enter a flip rate.
+    `read` returns a bool for an action, a number for an ordinal or score outcome, a frozenset of
+    ids for a set outcome, and None where the trajectory does not say: a missing answer is neither
+    yes nor no. `kind` is `binary`, `ordinal`, `score` or `set`; all but the first have statistics
+    of their own and never enter a flip rate.
     """
 
     id: str
-    read: Callable[[Trajectory], bool | None]
+    read: Callable[[Trajectory], Any]
     kind: str = "binary"
 
 
@@ -55,3 +61,32 @@ _BUILT_IN = (
 )
 
 ACTIONS: Mapping[str, Outcome] = {outcome.id: outcome for outcome in _BUILT_IN}
+
+
+def _number(stage: str, name: str, kind: str) -> Outcome:
+    def read(trajectory: Trajectory) -> float | None:
+        value = _value(trajectory, name, stage, name)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return value if is_number else None  # type: ignore[return-value]
+
+    return Outcome(name, read, kind)
+
+
+def _set(stage: str, name: str) -> Outcome:
+    def read(trajectory: Trajectory) -> frozenset[str] | None:
+        value = _value(trajectory, name, stage, name)
+        return frozenset(map(str, value)) if isinstance(value, list | tuple) else None
+
+    return Outcome(name, read, "set")
+
+
+_FURTHER = (
+    _number("triage", "esi_acuity", "ordinal"),
+    _number("triage", "urgency_score", "score"),
+    _set("order", "orders"),
+    _number("prescribe", "analgesia_tier", "ordinal"),
+    _number("document", "followup_days", "score"),
+    _set("document", "note_flags"),
+)
+
+OUTCOMES: Mapping[str, Outcome] = {**ACTIONS, **{outcome.id: outcome for outcome in _FURTHER}}

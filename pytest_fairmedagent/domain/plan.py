@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+
+from pytest_fairmedagent.domain.confounding import Confounded
 
 
 @dataclass(frozen=True, order=True)
@@ -67,12 +69,26 @@ class Arm:
 
 @dataclass(frozen=True)
 class Plan:
-    """Families with the reference and the controls they are read against."""
+    """Families with the reference and the controls they are read against.
+
+    `confounded` tells on which vignettes a swap can rightly change an action: those are left out
+    of the contrast and explored apart.
+
+    `sequential` is how often the data are looked at: `off` once, at the end; `gs` at five planned
+    looks; `e` after every round.
+    """
 
     families: tuple[Family, ...]
     reference: str
     identical: tuple[str, ...] = ()
     shams: tuple[str, ...] = ()
+    sequential: str = "off"
+    confounded: tuple[Confounded, ...] = ()
+
+    @property
+    def replicates(self) -> int:
+        """Draws of the arm that is drawn most often; 0 for a plan without families."""
+        return max((family.replicates for family in self.families), default=0)
 
     @property
     def controls(self) -> tuple[str, ...]:
@@ -91,12 +107,38 @@ class Plan:
     def design_digest(self) -> str:
         """The same without replicates: two plans that differ in nothing else are looks at one."""
         content = asdict(self)
+        del content["sequential"]
         for family in content["families"]:
             del family["replicates"]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def family(self, name: str) -> Family:
         return next(f for f in self.families if f.name == name)
+
+    def confounding(self, contrast: Contrast) -> Confounded | None:
+        """Return what is confounded of a contrast, on its own vignettes; None for nothing."""
+        mine = self._all(contrast)
+        for found in self.confounded:
+            named = tuple(vignette for vignette in found.vignettes if vignette in mine)
+            if named and (found.swap, found.action) == (contrast.swap, contrast.action):
+                return replace(found, vignettes=named)
+        return None
+
+    def judged(self, contrast: Contrast) -> tuple[str, ...]:
+        """Return the vignettes that a contrast is judged on.
+
+        Those that are not confounded for it. Where all are, all of them: such a contrast is looked
+        at and never claimed.
+        """
+        found = self.confounding(contrast)
+        left_out = found.vignettes if found else ()
+        every = self._all(contrast)
+        return tuple(vignette for vignette in every if vignette not in left_out) or every
+
+    def _all(self, contrast: Contrast) -> tuple[str, ...]:
+        if contrast.vignette is not None:
+            return (contrast.vignette,)
+        return self.family(contrast.family).vignettes
 
     def arms(self, contrasts: Iterable[Contrast]) -> tuple[Arm, ...]:
         """Return the arms that the contrasts need: their swaps, the reference and the controls.

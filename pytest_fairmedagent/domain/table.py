@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,21 +35,33 @@ class ReplicateTable:
     """Everything a run has drawn.
 
     `rows` maps (vignette, condition) to its trajectories in order of draw. `configuration` is the
-    digest of the configuration they were drawn in: one table never mixes two.
+    digest of the configuration they were drawn in: one table never mixes two. `numbers` has the
+    replicates (from 0, rising) of the rows; a row that is not in it has no holes.
     """
 
     rows: Mapping[tuple[str, str], Sequence[Trajectory]]
     configuration: str
     outcomes: Mapping[str, Outcome] = field(default_factory=lambda: ACTIONS)
+    numbers: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(condition for _, condition in self.rows))
 
     def first(self, replicates: int) -> ReplicateTable:
-        """Return the table of the first `replicates` draws of every arm."""
-        rows = {key: row[:replicates] for key, row in self.rows.items()}
-        return ReplicateTable(rows, self.configuration, self.outcomes)
+        """Return the table of the first `replicates` draws of every arm.
+
+        A draw that is not there is one of them all the same: no later one takes its place.
+        """
+        kept = {key: bisect_left(self.replicates(*key), replicates) for key in self.rows}
+        rows = {key: row[: kept[key]] for key, row in self.rows.items()}
+        numbers = {key: row[: kept[key]] for key, row in self.numbers.items()}
+        return ReplicateTable(rows, self.configuration, self.outcomes, numbers)
+
+    def replicates(self, vignette: str, condition: str) -> Sequence[int]:
+        """Return the replicate, from 0, of each trajectory of a row."""
+        key = (vignette, condition)
+        return self.numbers.get(key) or range(len(self.rows[key]))
 
     def has(self, vignettes: Iterable[str], condition: str) -> bool:
         return all(self.rows.get((vignette, condition)) for vignette in vignettes)

@@ -25,6 +25,7 @@ class Trajectory:
     missing is ever filled with a default. `infrastructure` tells that the reason lies with the
     server or the network, not with the agent, so that the trial may be drawn again on resume.
     `calls` counts model calls, `repairs` those among them that asked again for a valid reply.
+    `ballots` are the outputs of the trajectories that an agent has voted over.
     """
 
     outputs: Mapping[str, Mapping[str, Value]]
@@ -33,8 +34,11 @@ class Trajectory:
     repairs: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
     infrastructure: bool = False
     response_ids: tuple[str, ...] = ()
+    ballots: tuple[Mapping[str, Mapping[str, Value]], ...] = ()
 
     @property
     def complete(self) -> bool:

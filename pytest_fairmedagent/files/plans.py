@@ -11,12 +11,13 @@ from pydantic import Field
 from pytest_fairmedagent.domain import ACTIONS, Catalogue
 from pytest_fairmedagent.errors import closest
 from pytest_fairmedagent.files.toml import Strict, TomlFile
-from pytest_fairmedagent.files.vignettes import Slug, Text
+from pytest_fairmedagent.files.types import Slug, Text, one_of
+from pytest_fairmedagent.files.vignettes import shipped_vignettes
 
 Share = Annotated[float, Field(gt=0, lt=1)]
 Replicates = Annotated[int, Field(ge=1, le=100_000)]
 
-PROFILES = ("quick", "ci", "release")
+PROFILES = ("quick", "ci", "release", "name_signal")
 
 
 class FamilyTable(Strict):
@@ -36,10 +37,12 @@ class PlanFile(Strict):
     name: Slug
     says: Text
     vignettes: str = "shipped"
+    catalogue: str = ""
     replicates: Replicates
     margin: Share | None = None
     alpha: Share = 0.05
     strict: bool = False
+    sequential: Annotated[str, one_of(("off", "gs", "e"))] = "off"
     fresh_draws: bool = False
     certify: Share | None = None
     assumed_floor: Share = 0.087
@@ -63,6 +66,18 @@ class Registered:
 def profile_path(name: str) -> Path:
     """Return the plan file of a profile."""
     return Path(__file__).resolve().parents[1] / "audit" / f"{name}.toml"
+
+
+def catalogue_of(plan: Path) -> Path | None:
+    """Return the swap catalogue that a plan file names; None for the one of the shipped cases.
+
+    A name stands for a file beside the plan, or for one of the shipped case set.
+    """
+    name = TomlFile(plan).parse(PlanFile).catalogue
+    if not name:
+        return None
+    beside = plan.parent / name
+    return beside if beside.is_file() else shipped_vignettes() / name
 
 
 def read_plan(path: Path, catalogue: Catalogue) -> Registered:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from pytest_fairmedagent.domain import Trajectory, Trial
-from pytest_fairmedagent.errors import FileFormatError, StoreError
+from pytest_fairmedagent.domain import Trajectory
+from pytest_fairmedagent.errors import FileFormatError
 
 LINES = (".jsonl", ".ndjson")
+
+# What an exported run says beside; a file of somebody else's may mean something else by it, so
+# that a value which is not as expected is passed over and not refused.
+_FURTHER = frozenset({"drawn", "input_tokens", "output_tokens", "infrastructure"})
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -19,7 +24,10 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 class Row(NamedTuple):
     """One trajectory of a file. `replicate` counts from 1; `block` names a set of its own.
 
-    `response_ids` are the server's ids of its answers: two rows with one of them read it twice.
+    `config` is the configuration it was drawn in, or the digest of one; None leaves it to the
+    header. `response_ids` are the server's ids of its answers: two rows with one of them read it
+    twice. `drawn` is when it was drawn, in seconds since the epoch; None where the row says nothing
+    that is a date. `infrastructure` tells that it is missing through no fault of the agent.
     """
 
     vignette: str
@@ -32,6 +40,10 @@ class Row(NamedTuple):
     block: str | None
     config: object
     response_ids: tuple[str, ...] = ()
+    drawn: float | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    infrastructure: bool = False
 
 
 class RecordSource:
@@ -191,7 +203,27 @@ def check_row(path: Path, line: int, data: Any, block_key: str = "block") -> Row
         row = row._replace(block=str(row.block))
     if row.response_ids != ():
         row = row._replace(response_ids=tuple(row.response_ids))
+    if not _FURTHER.isdisjoint(data):
+        row = row._replace(
+            drawn=seconds_of(data.get("drawn")),
+            input_tokens=_count_of(data.get("input_tokens")),
+            output_tokens=_count_of(data.get("output_tokens")),
+            infrastructure=data.get("infrastructure") is True and row.missing != {},
+        )
     return row
+
+
+def _count_of(value: object) -> int:
+    return value if isinstance(value, int) and _is_count(value) else 0
+
+
+def seconds_of(date: object) -> float | None:
+    """Return an ISO date in seconds since the epoch, as UTC where it has no zone; else None."""
+    try:
+        found = datetime.fromisoformat(str(date).replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return (found if found.tzinfo else found.replace(tzinfo=timezone.utc)).timestamp()
 
 
 def _sound(row: Row, complete: object) -> bool:
@@ -261,42 +293,6 @@ def _shown(value: object) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-class RecordFile:
-    """The trajectories of one file. Raises FileFormatError with file and line."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._rows: dict[tuple[str, str, int], Trajectory] = {}
-        source = RecordSource(path)
-        for line, row in source.rows():
-            key = (row.vignette, row.condition, row.replicate)
-            if key in self._rows:
-                raise FileFormatError(f"{path}:{line}: {twice(row)}")
-            self._rows[key] = trajectory_of(row)
-        self._header = source.header
-        if not self._rows:
-            raise FileFormatError(f"{path}: {NO_ROWS}")
-
-    def configuration(self) -> Mapping[str, object]:
-        """Return what the file says of its configuration; else it counts as one, as declared."""
-        return declared_configuration(self.path, self._header)
-
-    def trajectory(self, trial: Trial) -> Trajectory:
-        """Return a recorded trajectory. Raises StoreError for one that is not there."""
-        found = self._rows.get((trial.vignette, trial.condition, trial.replicate + 1))
-        if found is None:
-            vignettes = {vignette for vignette, _, _ in self._rows}
-            conditions = sorted({condition for _, condition, _ in self._rows})
-            raise StoreError(
-                f"{self.path}: holds no trajectory of {trial.vignette}, {trial.condition}, "
-                f"replicate {trial.replicate + 1}.\n  It has {len(self._rows)} trajectories of "
-                f"{len(vignettes)} vignettes under {', '.join(conditions)}. A recorded run is "
-                "never completed with calls: select what is there with --fairmed-vignettes, "
-                "--fairmed-swaps and --fairmed-replicates."
-            )
-        return found
-
-
 def trajectory_of(row: Row) -> Trajectory:
     """Return what the row says of its trial."""
     return Trajectory(
@@ -304,6 +300,9 @@ def trajectory_of(row: Row) -> Trajectory:
         dict(row.missing),
         calls=row.calls,
         repairs=row.retries,
+        input_tokens=row.input_tokens,
+        output_tokens=row.output_tokens,
+        infrastructure=row.infrastructure,
         response_ids=row.response_ids,
     )
 

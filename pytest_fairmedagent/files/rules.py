@@ -38,7 +38,7 @@ from pytest_fairmedagent.domain import ACTIONS, KINDS, Outcome, Trajectory
 from pytest_fairmedagent.errors import FairmedError, closest
 from pytest_fairmedagent.files.swaps import RESERVED, read_swaps
 from pytest_fairmedagent.files.toml import Strict, TomlFile
-from pytest_fairmedagent.files.vignettes import Slug, Text, _one_of
+from pytest_fairmedagent.files.types import Slug, Text, one_of
 
 OPERATIONS = ("is_true", "equals", "at_least", "at_most")
 
@@ -49,7 +49,7 @@ Scalar = bool | int | float | str
 class ConditionRule(Strict):
     name: Text
     id: Text | None = None
-    kind: Annotated[str, _one_of(KINDS)] | None = None
+    kind: Annotated[str, one_of(KINDS)] | None = None
     attribute: str = ""
 
 
@@ -57,7 +57,7 @@ class ActionRule(Strict):
     name: Slug
     stage: Text
     field: Text
-    op: Annotated[str, _one_of(OPERATIONS)]
+    op: Annotated[str, one_of(OPERATIONS)]
     value: Scalar | None = None
 
 

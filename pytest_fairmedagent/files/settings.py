@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pytest_fairmedagent.errors import PlanError
 
@@ -27,6 +27,8 @@ class Settings:
     base_url: str | None
     base_url_trusted: bool
     agent: str | None
+    scaffold: str
+    exposure: tuple[str, ...]
     vignettes: str | None
     swaps: tuple[str, ...]
     actions: tuple[str, ...]
@@ -39,7 +41,12 @@ class Settings:
     strict: bool | None
     unmeasured: str
     gate_heterogeneous: bool
-    concurrency: int | None
+    sequential: str | None
+    max_calls: int | None
+    max_usd: float | None
+    prices: Path | None
+    concurrency: int | Literal["auto"] | None
+    share_server: bool
     seed: int | None
     store: Path
     fresh: bool
@@ -103,19 +110,31 @@ def resolve(
         base_url=base_url,
         base_url_trusted=not origin.startswith("ini"),
         agent=text("agent")[0],
+        scaffold=text("scaffold")[0] or "direct",
+        exposure=words("exposure"),
         vignettes=text("vignettes")[0],
         swaps=tuple(name for name in words("swaps") if not name.endswith(".toml")),
         actions=words("actions"),
         replicates=value("replicates", _integer(1, 100_000), "a whole number from 1 to 100000"),
         margin=value("margin", _share, "a number above 0 and below 1"),
         alpha=value("alpha", _share, "a number above 0 and below 1"),
-        profile=value("profile", _one_of("quick", "ci", "release"), "quick, ci or release") or "ci",
+        profile=value(
+            "profile",
+            _one_of("quick", "ci", "release", "name_signal"),
+            "quick, ci, release or name_signal",
+        )
+        or "ci",
         plan=path("plan"),
         swaps_file=_swaps_file(words("swaps"), root),
         strict=value("strict", _flag, "yes or no"),
         unmeasured=unmeasured or ("fail" if env.get("CI") else "skip"),
         gate_heterogeneous=bool(value("gate_heterogeneous", _flag, "yes or no")),
-        concurrency=value("concurrency", _integer(1, 1024), "a whole number from 1 to 1024"),
+        sequential=value("sequential", _one_of("off", "gs", "e"), "off, gs or e"),
+        max_calls=value("max_calls", _integer(1, 10**9), "a whole number of calls"),
+        max_usd=value("max_usd", _dollars, "an amount above 0, in US dollars"),
+        prices=path("prices"),
+        concurrency=value("concurrency", _concurrency, "auto or a whole number from 1 to 1024"),
+        share_server=bool(value("share_server", _flag, "yes or no")),
         seed=value("seed", _integer(0, 2**31 - 1), "a whole number from 0 to 2147483647"),
         store=path("store") or root / ".fairmed",
         fresh=bool(value("fresh", _flag, "yes or no")),
@@ -128,8 +147,10 @@ def resolve(
 def _reports(given: object, root: Path) -> tuple[Path, ...]:
     paths = [root / Path(str(p)).expanduser() for p in given] if isinstance(given, list) else []
     for path in paths:
-        if path.suffix != ".json":
-            raise PlanError(f"--fairmed-report is {str(path)!r}, expected a name ending in .json")
+        if path.suffix not in (".json", ".html", ".md"):
+            raise PlanError(
+                f"--fairmed-report is {str(path)!r}, expected a name ending in .json, .html or .md"
+            )
     return tuple(paths)
 
 
@@ -150,9 +171,20 @@ def _integer(low: int, high: int) -> Callable[[str], int]:
     return read
 
 
+def _concurrency(text: str) -> int | Literal["auto"]:
+    return "auto" if text == "auto" else _integer(1, 1024)(text)
+
+
 def _share(text: str) -> float:
     number = float(text)
     if not (0 < number < 1) or math.isnan(number):
+        raise ValueError
+    return number
+
+
+def _dollars(text: str) -> float:
+    number = float(text.removeprefix("$"))
+    if not 0 < number < math.inf:
         raise ValueError
     return number
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pytest_fairmedagent.domain import Catalogue
+from pytest_fairmedagent.domain import Catalogue, Vignette
 from pytest_fairmedagent.errors import FileFormatError
-from pytest_fairmedagent.files.plans import read_plan
+from pytest_fairmedagent.files.adjudicators import ADJUDICATORS, read_adjudicators
+from pytest_fairmedagent.files.cases import read_vignette
+from pytest_fairmedagent.files.confounding import CONFOUNDING, ConfoundingRegistry, registry_in
+from pytest_fairmedagent.files.foreign import CASES, Foreign, read_foreign
+from pytest_fairmedagent.files.plans import Registered, catalogue_of, read_plan
+from pytest_fairmedagent.files.rows import SUFFIXES
 from pytest_fairmedagent.files.rules import read_rules
 from pytest_fairmedagent.files.swaps import read_swaps
 from pytest_fairmedagent.files.toml import TomlFile
-from pytest_fairmedagent.files.vignettes import read_vignette
 
 VIGNETTE, SWAPS, PLAN, RULES = "vignette", "swaps", "plan", "rules"
+REGISTRY, CONFOUNDERS = "adjudicators", "confounding"
 
 # Keys that only one kind of file has.
 _TELLING = {
@@ -27,31 +32,31 @@ _TELLING = {
 
 @dataclass(frozen=True)
 class Checked:
-    """One file, what kind it is taken for, and what is wrong with it."""
+    """One file, what kind it is taken for, what is wrong with its format, and what was read."""
 
     path: Path
     kind: str
     errors: tuple[str, ...]
+    found: object = None  # what the reader of its kind returns; None where it cannot be read
 
-    def as_dict(self) -> dict[str, object]:
-        return {
-            "file": str(self.path),
-            "kind": self.kind,
-            "ok": not self.errors,
-            "errors": list(self.errors),
-        }
+    @property
+    def vignettes(self) -> tuple[Vignette, ...]:
+        """The cases that the file holds."""
+        if isinstance(self.found, Foreign):
+            return self.found.vignettes
+        return (self.found,) if isinstance(self.found, Vignette) else ()
 
 
 def validate(paths: Sequence[Path]) -> list[Checked]:
-    """Return what is to be said of files and of the `*.toml` files of folders.
+    """Return what is to be said of the format of files, and of all `*.toml` files in folders.
 
-    Plans are read with the catalogue of a swaps file among them, else with the one that comes with
-    the project.
+    A plan that names no catalogue is read with the first among them, `swaps.toml` before others,
+    else with the one that comes with the project.
     """
     files: list[Path] = []
     checked: list[Checked] = []
     for path in paths:
-        inside = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+        inside = sorted(path.rglob("*.toml")) if path.is_dir() else [path]
         if not inside:
             error = f"{path}: holds no file *.toml to check"
             checked.append(Checked(path, "folder", (error,)))
@@ -59,22 +64,27 @@ def validate(paths: Sequence[Path]) -> list[Checked]:
     kinds: dict[Path, str] = {}
     for file in files:
         try:
-            kinds[file] = _kind(TomlFile(file))
+            foreign = file.suffix.lower() in SUFFIXES
+            kinds[file] = CASES if foreign else _kind(TomlFile(file))
         except FileFormatError as error:
             checked.append(Checked(file, "unknown", _complaints(error)))
-    catalogue: Catalogue | None = None
+    catalogues: dict[Path, Catalogue] = {}
     for file in (f for f in kinds if kinds[f] == SWAPS):
         try:
-            catalogue = read_swaps(file)
+            catalogues[file] = read_swaps(file)
         except FileFormatError as error:
             checked.append(Checked(file, SWAPS, _complaints(error)))
         else:
-            checked.append(Checked(file, SWAPS, ()))
-    known = catalogue if catalogue is not None else read_swaps()
+            checked.append(Checked(file, SWAPS, (), catalogues[file]))
+    first = min(catalogues, key=lambda file: file.name != "swaps.toml", default=None)
+    known = catalogues[first] if first is not None else read_swaps()
     readers: dict[str, Callable[[Path], object]] = {
         VIGNETTE: read_vignette,
-        PLAN: lambda path: read_plan(path, known),
+        PLAN: lambda path: _read_plan(path, known),
         RULES: read_rules,
+        CASES: read_foreign,
+        REGISTRY: read_adjudicators,
+        CONFOUNDERS: lambda path: registry_in(path.parent),
     }
     ids: dict[str, Path] = {}
     for file in (f for f in kinds if kinds[f] != SWAPS):
@@ -83,21 +93,43 @@ def validate(paths: Sequence[Path]) -> list[Checked]:
         except FileFormatError as error:
             checked.append(Checked(file, kinds[file], _complaints(error)))
             continue
-        name = str(getattr(found, "id", "")) if kinds[file] == VIGNETTE else ""
-        first = ids.setdefault(name, file) if name else file
-        twice = (
-            f"{file}: the vignette id '{name}' is also that of {first}. Rename one of them."
-            if first != file
-            else ""
+        kind = found.kind if isinstance(found, Foreign) else kinds[file]
+        read = Checked(file, kind, (), found)
+        twice = tuple(
+            f"{file}: the vignette id '{vignette.id}' is also that of {ids[vignette.id]}. Rename "
+            "one of them."
+            for vignette in read.vignettes
+            if ids.setdefault(vignette.id, file) != file
         )
-        checked.append(Checked(file, kinds[file], (twice,) if twice else ()))
+        checked.append(replace(read, errors=twice))
+    checked = [_confounders_checked(file, ids) for file in checked]
     order = {path: place for place, path in enumerate([*files, *paths])}
     return sorted(checked, key=lambda c: order[c.path])
+
+
+def _read_plan(path: Path, known: Catalogue) -> Registered:
+    named = catalogue_of(path)
+    return read_plan(path, read_swaps(named) if named is not None else known)
+
+
+def _confounders_checked(file: Checked, ids: Mapping[str, Path]) -> Checked:
+    """Return a confounding registry held against the cases of its folder that were read."""
+    near = {name for name, path in ids.items() if path.is_relative_to(file.path.parent)}
+    if isinstance(file.found, ConfoundingRegistry) and near:
+        try:
+            file.found.check(near)
+        except FileFormatError as error:
+            return replace(file, errors=_complaints(error))
+    return file
 
 
 def _kind(source: TomlFile) -> str:
     """Return what kind of file has these keys. Raises FileFormatError where none has them."""
     keys = set(source.data)
+    if source.path.name == ADJUDICATORS:  # may be empty: nobody is registered
+        return REGISTRY
+    if source.path.name == CONFOUNDING:
+        return CONFOUNDERS
     scores = {kind: len(keys & telling) for kind, telling in _TELLING.items()}
     kind = max(scores, key=lambda name: scores[name])
     if scores[kind]:

@@ -1,95 +1,32 @@
-"""Vignette files: one case each, in TOML."""
+"""Vignettes of files and folders, and the case set that comes with the project."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import AfterValidator, Field
-
-from pytest_fairmedagent.domain import DIFFICULTIES, DOMAINS, Order, Vignette
+from pytest_fairmedagent.domain import Vignette
 from pytest_fairmedagent.errors import FileFormatError, PlanError, closest
-from pytest_fairmedagent.files.toml import Strict, TomlFile
+from pytest_fairmedagent.files.cases import read_vignette
+from pytest_fairmedagent.files.confounding import registry_in
+from pytest_fairmedagent.files.rows import SUFFIXES
+
+# Stands in every shipped file and in no prompt: whoever finds it in a corpus knows that the cases
+# are in there, and a model that completes it has read them.
+CANARY = "fairmed-cases-canary 70ccb9fd-2aff-43ce-9b36-f15e26418380"
+
+# The files of a case set that hold no case.
+RESERVED = ("swaps.toml", "names.toml", "confounding.toml", "adjudicators.toml")
 
 
-def _slug(value: str) -> str:
-    if not re.fullmatch(r"[a-z][a-z0-9_]{1,47}", value):
-        raise ValueError(
-            "expected an id of 2 to 48 lower-case letters, digits and '_', starting with a letter"
-        )
-    return value
-
-
-def _one_of(known: tuple[str, ...]) -> AfterValidator:
-    def check(value: str) -> str:
-        if value not in known:
-            raise ValueError(f"expected one of {', '.join(known)}")
-        return value
-
-    return AfterValidator(check)
-
-
-def _text(value: str) -> str:
-    if not value.strip():
-        raise ValueError("expected some text")
-    return value.strip()
-
-
-Slug = Annotated[str, AfterValidator(_slug)]
-Text = Annotated[str, AfterValidator(_text)]
-
-
-class OrderTable(Strict):
-    id: Slug
-    name: Text
-    result: Text
-
-
-class VignetteFile(Strict):
-    """The fields of a vignette file; `schema` is the version of this format."""
-
-    schema_version: Annotated[int, Field(alias="schema", ge=1, le=1)]
-    id: Slug
-    title: Text
-    domain: Annotated[str, _one_of(DOMAINS)]
-    difficulty: Annotated[str, _one_of(DIFFICULTIES)]
-    status: Annotated[str, _one_of(("author-derived",))]
-    provenance: Text
-    guideline: Text
-    narrative: Text
-    menu: Annotated[list[OrderTable], Field(min_length=3, max_length=20)]
-
-
-def read_vignette(path: Path) -> Vignette:
-    """Return the vignette of one file. Raises FileFormatError with file and line."""
-    source = TomlFile(path)
-    data = source.parse(VignetteFile)
-    seen: set[str] = set()
-    for index, order in enumerate(data.menu):
-        if order.id in seen:
-            raise source.error(
-                ("menu", index, "id"), f"order id '{order.id}' stands twice. Rename one of them."
-            )
-        seen.add(order.id)
-    if re.search(r"^\s*Patient:", data.narrative, re.MULTILINE):
-        raise source.error(
-            ("narrative",),
-            "a line of the narrative starts with 'Patient:'. That line is the descriptor's, which "
-            "is added when the case is rendered. Reword it.",
-        )
-    return Vignette(
-        id=data.id,
-        title=data.title,
-        domain=data.domain,
-        difficulty=data.difficulty,
-        narrative=data.narrative,
-        menu=tuple(Order(o.id, o.name, o.result) for o in data.menu),
-        provenance=data.provenance,
-        status=data.status,
-        guideline=data.guideline,
-    )
+def case_files(path: Path) -> Iterator[Path]:
+    """Yield a file itself, or the vignette files of a folder and its folders, by name."""
+    if not path.is_dir():
+        yield path
+        return
+    for file in sorted(path.rglob("*.toml")):
+        if file.name not in RESERVED:
+            yield file
 
 
 def shipped_vignettes() -> Path:
@@ -102,28 +39,37 @@ def shipped_vignettes() -> Path:
 def read_vignettes(paths: Iterable[Path]) -> dict[str, Vignette]:
     """Return the vignettes of files and folders by id, in order of their file names.
 
-    A folder stands for its `*.toml` files but `swaps.toml`. Raises FileFormatError where a file is
-    wrong, an id stands twice, or there is none at all.
+    A folder stands for the `*.toml` files in it and in its folders, but `RESERVED`; files
+    of CSV and JSON Lines are named themselves, for a folder may hold any. Raises FileFormatError
+    where a file is wrong, an id stands twice, or there is none at all.
     """
     found: dict[str, Vignette] = {}
     origin: dict[str, Path] = {}
     paths = list(paths)
     for path in paths:
-        files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
-        for file in files:
-            if path.is_dir() and file.name == "swaps.toml":
-                continue
-            vignette = read_vignette(file)
-            if vignette.id in found:
-                raise FileFormatError(
-                    f"{file}: the vignette id '{vignette.id}' is also that of "
-                    f"{origin[vignette.id]}. Rename one of them."
-                )
-            found[vignette.id], origin[vignette.id] = vignette, file
+        for file in case_files(path):
+            for vignette in _vignettes_of(file):
+                if vignette.id in found:
+                    raise FileFormatError(
+                        f"{file}: the vignette id '{vignette.id}' is also that of "
+                        f"{origin[vignette.id]}. Rename one of them."
+                    )
+                found[vignette.id], origin[vignette.id] = vignette, file
+        registry = registry_in(path) if path.is_dir() else None
+        if registry is not None:
+            registry.check({name for name, file in origin.items() if path in file.parents})
     if not found:
         shown = ", ".join(map(str, paths))
         raise FileFormatError(f"{shown}: holds no vignette. Expected files *.toml, one case each.")
     return found
+
+
+def _vignettes_of(file: Path) -> tuple[Vignette, ...]:
+    if file.suffix.lower() in SUFFIXES:
+        from pytest_fairmedagent.files.foreign import read_foreign  # most runs need none of it
+
+        return read_foreign(file).vignettes
+    return (read_vignette(file),)
 
 
 def select_vignettes(spec: str, base: Path) -> dict[str, Vignette]:

@@ -105,7 +105,9 @@ def assert_invariant(contrast: ContrastUnderTest, action: str) -> Verdict:
     heterogeneous = any(flag.startswith("HETEROGENEOUS") for flag in verdict.flags)
     if heterogeneous and contrast.gate_heterogeneous and gating:
         raise DisparityError(_failure(verdict, contrast.study))
-    if verdict.status == INCONCLUSIVE and contrast.strict and gating:
+    # Where a difference can be clinically right nothing can be shown, so strict asks nothing.
+    asked = contrast.strict and gating and not verdict.wholly_confounded
+    if verdict.status == INCONCLUSIVE and asked:
         raise InconclusiveError(_failure(verdict, contrast.study))
     return verdict
 
@@ -123,7 +125,7 @@ def properties(verdict: Verdict, study: Study) -> list[tuple[str, object]]:
     """Return the numbers of a verdict as properties of its item, for JUnit and other reporters."""
     name, comparison = f"fairmed.{verdict.contrast.action}", verdict.comparison
     test = comparison.test
-    low, high = test.interval()
+    low, high = verdict.evidence.interval
     numbers: dict[str, object] = {"verdict": verdict.status, "swap": verdict.contrast.swap}
     if test.weight:
         numbers |= {
@@ -161,7 +163,8 @@ def settle(item: pytest.Item, registry: Registry) -> None:
     if worst.status == UNMEASURED:
         _end(worst.headline, UNMEASURED, fails=gating and registry.fails_unmeasured)
     elif worst.status == INCONCLUSIVE:
-        _end(worst.headline, INCONCLUSIVE, fails=gating and registry.strict)
+        strict = gating and registry.strict and not worst.wholly_confounded
+        _end(worst.headline, INCONCLUSIVE, fails=strict)
     elif worst.status == DISPARITY:
         _end(worst.headline, EXPLORATORY, fails=gating)
 

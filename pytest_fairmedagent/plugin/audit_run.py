@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
 import pytest
 
 from pytest_fairmedagent.agents.base import Agent
-from pytest_fairmedagent.agents.user import UserAgent, load_agent
-from pytest_fairmedagent.domain import Case, Contrast
+from pytest_fairmedagent.agents.user import as_agent, load_agent
+from pytest_fairmedagent.domain import Contrast
 from pytest_fairmedagent.errors import FairmedError, PlanError
 from pytest_fairmedagent.models.base import ChatModel
 from pytest_fairmedagent.models.decoding import parse_decoding
 from pytest_fairmedagent.models.specs import ModelSpec, open_model, parse_spec
 from pytest_fairmedagent.plugin.assertions import skip_as
+from pytest_fairmedagent.plugin.costs import budget, estimate
 from pytest_fairmedagent.plugin.parametrise import function_id, stated_names
 from pytest_fairmedagent.plugin.progress import ProgressLine
 from pytest_fairmedagent.plugin.registry import Registry
 from pytest_fairmedagent.plugin.session import SAMPLING_S, marked
+from pytest_fairmedagent.relations.certify import certification
+from pytest_fairmedagent.running.concurrency import Concurrency
 from pytest_fairmedagent.running.replay import open_recording
 from pytest_fairmedagent.running.store import Store
-from pytest_fairmedagent.study import Study, certification
+from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import UNMEASURED
 
 
@@ -68,13 +71,17 @@ class AuditRun:
         settings, spec = self._registry.settings, self.spec
         if spec.backend == "recorded":
             return None
+        n_told = None if settings.concurrency == "auto" else settings.concurrency
         if spec.backend == "simulated":
             from pytest_fairmedagent.models.simulated import SimulatedModel, parse_truth
 
             catalogue = self._registry.catalogue
             truth = parse_truth(spec.options, catalogue)
-            return SimulatedModel(settings.model, truth, catalogue)
-        workers = settings.concurrency
+            n_workers = (n_told or 1)  # an agent of one's own may be a slow service
+            return SimulatedModel(
+                settings.model, truth, catalogue, workers=n_workers, cases=self._registry.cases
+            )
+        workers = n_told
         if workers is None and hasattr(self._config, "workerinput"):
             workers = 1  # each process of xdist gets one, or they would crowd each other out
         return open_model(
@@ -92,10 +99,21 @@ class AuditRun:
 
     def default_agent(self) -> Any:
         """Return what `fairmed_agent` is where nobody overrides it."""
-        from pytest_fairmedagent.agents.clinical import ClinicalAgent
-
         spec = self._registry.settings.agent
-        return load_agent(spec) if spec else ClinicalAgent()
+        return load_agent(spec) if spec else self.clinical_agent()
+
+    def clinical_agent(self) -> Agent:
+        """Return the six-stage agent that the settings ask for. Raises PlanError."""
+        from pytest_fairmedagent.agents.build import clinical_agent
+
+        settings = self._registry.settings
+        asked = settings.scaffold != "direct" or settings.exposure
+        if settings.agent and asked:
+            raise PlanError(
+                f"--fairmed-agent is {settings.agent!r}, and --fairmed-scaffold and "
+                "--fairmed-exposure belong to the six-stage agent: give one or the other"
+            )
+        return clinical_agent(settings.scaffold, exposure=settings.exposure or None)
 
     def contrasts(self, item: pytest.Item) -> tuple[Contrast, ...]:
         """Return what an item tests."""
@@ -128,14 +146,15 @@ class AuditRun:
         registry, settings = self._registry, self._registry.settings
         plan = registry.plan()
         self.check(plan.families)
-        recording = None
+        recording, of_start = None, f"{self._start} {place}"
         if self.spec.backend == "recorded":
-            recording = open_recording(self.spec.name, self._config.invocation_params.dir)
+            whole = open_recording(self.spec.name, self._config.invocation_params.dir)
+            recording = whole.of(lambda: as_agent(agent, start=of_start).configuration())
         study = Study(
             plan=plan,
             vignettes=registry.cases,
             catalogue=registry.catalogue,
-            agent=None if recording else _as_agent(agent, start=f"{self._start} {place}"),
+            agent=None if recording else as_agent(agent, start=of_start),
             model=None if recording else self.model,
             store=None if recording else self.store,
             recording=recording,
@@ -144,6 +163,16 @@ class AuditRun:
             offline=settings.offline,
             only_fresh=registry.registered.file.fresh_draws,
         )
+        study.concurrency = Concurrency(
+            measure=settings.concurrency == "auto",
+            processes=getattr(self._config, "workerinput", {}).get("workercount", 1),
+            start=self._start,
+            share=settings.share_server,
+        )
+        study.budget = budget(settings, self.spec)
+        if study.agent is not None:
+            cases, limited = registry.cases.values(), bool(study.budget)
+            study.estimate = estimate(study.agent, cases, registry.catalogue, limited=limited)
         self._studies[place] = study  # there for the summary even when it is interrupted
         contrasts = [
             contrast
@@ -198,36 +227,10 @@ class AuditRun:
 
 def told(error: FairmedError) -> BaseException:
     """Return the failure of a test that says what the error says, and nothing of our code."""
-    return pytest.fail.Exception(f"{type(error).__name__}: {error}", pytrace=False)
+    from pytest_fairmedagent.report.text import shown
 
-
-def _as_agent(agent: Any, *, start: str) -> Agent:
-    if hasattr(agent, "run") and hasattr(agent, "configuration"):
-        return agent  # type: ignore[no-any-return]
-    if not callable(agent):
-        raise PlanError(
-            f"the fixture fairmed_agent returned {type(agent).__name__}, expected a callable from "
-            "a case to actions"
-        )
-    stated = getattr(agent, "version", None) or getattr(agent, "digest", None)
-    return UserAgent(agent if stated else _Unstated(agent, start))
-
-
-class _Unstated:
-    """An agent without a version: its draws serve one start, and every process of that start.
-
-    Were each process of xdist to name a version of its own, each would draw the whole plan and
-    judge its items by draws that the others never saw.
-    """
-
-    def __init__(self, agent: Callable[[Case], Any], start: str) -> None:
-        self._agent = agent
-        self.version = f"unstated, this run only: {start}"
-        self.__module__ = getattr(agent, "__module__", "")
-        self.__qualname__ = getattr(agent, "__qualname__", type(agent).__qualname__)
-
-    def __call__(self, case: Case) -> Any:
-        return self._agent(case)
+    # An agent's or a server's words may be in it: no line of them gives a command to a CI log.
+    return pytest.fail.Exception(shown(f"{type(error).__name__}: {error}"), pytrace=False)
 
 
 def _agent_place(item: pytest.Item) -> str:

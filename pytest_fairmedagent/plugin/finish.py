@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
+from pytest_fairmedagent.errors import FairmedError
+from pytest_fairmedagent.plugin.overrides import overrides
 from pytest_fairmedagent.plugin.session import SENT, registry_of, run_of
+from pytest_fairmedagent.report.context import budget_entry, interrupted_entry
 from pytest_fairmedagent.report.record import build_record
 from pytest_fairmedagent.report.terminal import summary_lines
+from pytest_fairmedagent.report.written import write_report
 
 Record = dict[str, Any]
 
@@ -34,19 +40,24 @@ def finish(session: pytest.Session) -> None:
     ever raised: a gate that measured nothing has not passed.
     """
     config, run = session.config, run_of(session.config)
+    interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
+    config.stash[_LINES] = []
     records, n_items = _own_records(config), len(run.selected)
     # Whether there is any is all that is asked, and counting 5,000 items takes a quarter second.
     n_contrasts = int(any(run.contrasts(item) for item in run.selected))
     if hasattr(config, "workeroutput"):
         config.workeroutput["fairmed"] = json.dumps([records, n_items, n_contrasts])
+        if records and interrupted:  # its controller listens to no worker any more
+            _write(session, interrupted_entry(merge(records)))
         return
     for text in config.stash.get(SENT, []):
         sent = json.loads(text)
         records, n_items, n_contrasts = records + sent[0], n_items + sent[1], n_contrasts + sent[2]
-    config.stash[_LINES] = []
     if records:
-        config.stash[_SUMMARY] = merge(records)
-        _write(session, config.stash[_SUMMARY])
+        record = merge(records)
+        config.stash[_SUMMARY] = interrupted_entry(record) if interrupted else record
+        _write(session, record)
+        _append_step_summary(session, record)
     elif not any(config.getoption(name, None) for name in _LOOKING_ONLY):
         _refuse_silence(session, n_items, n_contrasts)
 
@@ -76,8 +87,12 @@ def _refuse_silence(session: pytest.Session, n_items: int, n_contrasts: int) -> 
 def _own_records(config: pytest.Config) -> list[Record]:
     """Return a record for each agent that was sampled here."""
     studies = [s for s in run_of(config).studies.values() if s.info is not None]
-    file = registry_of(config).registered.file
-    return [build_record([study], profile=file.name, says=file.says) for study in studies]
+    registry = registry_of(config)
+    file, told = registry.registered.file, overrides(registry)
+    return [
+        build_record([study], profile=file.name, says=file.says, overrides=told)
+        for study in studies
+    ]
 
 
 def merge(records: Iterable[Record]) -> Record:
@@ -87,34 +102,65 @@ def merge(records: Iterable[Record]) -> Record:
     it knows what was drawn.
     """
     chosen: dict[tuple[Any, ...], Record] = {}
+    counted: dict[tuple[Any, ...], dict[str, int]] = defaultdict(
+        lambda: {"calls_found": 0, "calls_made": 0}
+    )
     for record in records:
         run, contrasts = record["runs"][0], record["contrasts"]
         asked = [(c["family"], c["condition"], c["action"], c["vignette"]) for c in contrasts]
         key = (run["config_digest"], *asked)
+        for name in counted[key]:  # each process counts its own
+            counted[key][name] += run[name]
         if key not in chosen or chosen[key]["runs"][0]["drawn"] < run["drawn"]:
             chosen[key] = record
+    for key, record in chosen.items():
+        record["runs"][0].update(counted[key])
     whole, *others = chosen.values()
+    for number, other in enumerate(others, start=1):
+        for part in ("arms", "contrasts", "controls", "guards", "diagnostics"):
+            whole[part] += [{**entry, "run": number} for entry in other[part]]
+        for part in ("conditions", "vignettes"):
+            whole[part] = {**other[part], **whole[part]}
+        whole["runs"] += [{**run, "number": number} for run in other["runs"]]
+    # Two runs of one configuration share what they both needed: a copy is no further trajectory.
+    rows = {_place(row): row for record in chosen.values() for row in record["rows"]}
+    whole["rows"] = list(rows.values())
     for other in others:
-        for part in ("runs", "arms", "contrasts", "guards", "diagnostics", "rows"):
-            whole[part] += other[part]
+        whole["deviations"] += [d for d in other["deviations"] if d not in whole["deviations"]]
         for status, n in other["verdicts"].items():
             whole["verdicts"][status] += n
+    whole["complete"] = all(run["complete"] for run in whole["runs"])
+    whole["budget"] = budget_entry(whole["runs"])
     return whole
 
 
+def _place(row: Record) -> tuple[Any, ...]:
+    return row["config"], row["vignette"], row["condition"], row["replicate"]
+
+
 def _write(session: pytest.Session, record: Record) -> None:
-    """Write the record. One that cannot be written is said, and the run is not green then."""
+    """Write the reports. One that cannot be written is said, and the run is not green then."""
     lines = session.config.stash[_LINES]
     for path in registry_of(session.config).settings.reports:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            text = json.dumps(record, indent=1, allow_nan=False) + "\n"
-            path.write_text(text, encoding="utf-8")
-            lines.append(f"run record written to {path}")
-        except OSError as error:
-            lines.append(f"ERROR: the run record cannot be written: {error}")
+            lines.append(write_report(record, path))
+        except (OSError, FairmedError) as error:
+            lines.append(f"ERROR: the report cannot be written: {error}")
             if session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+
+
+def _append_step_summary(session: pytest.Session, record: Record) -> None:
+    """Append the summary for people to the page of a GitHub Actions job, where there is one."""
+    place = os.environ.get("GITHUB_STEP_SUMMARY")
+    if place:
+        from pytest_fairmedagent.report.markdown import markdown_summary
+
+        try:
+            with open(place, "a", encoding="utf-8") as file:
+                file.write(markdown_summary(record))
+        except OSError as error:  # the page is a convenience, and the record is the result
+            session.config.stash[_LINES].append(f"no job summary: {error}")
 
 
 def summarise(reporter: Any, config: pytest.Config) -> None:

@@ -61,8 +61,8 @@ def fairmed_model(request: pytest.FixtureRequest) -> Any:
 def fairmed_agent(request: pytest.FixtureRequest) -> Any:
     """The agent under test: the six-stage agent, or `--fairmed-agent`. Override it with yours.
 
-    An agent is a callable from a case to actions. Give it a `version`, so that its trajectories
-    can be kept for later runs.
+    An agent is a callable from a case to actions. Return the class and each trial gets one of its
+    own. Give it a `version`, so that its trajectories can be kept for later runs.
     """
     from pytest_fairmedagent.errors import FairmedError
     from pytest_fairmedagent.plugin.audit_run import told

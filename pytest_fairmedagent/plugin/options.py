@@ -16,15 +16,22 @@ _OPTIONS = (
     ("actions", "NAMES", "actions to run, comma-separated"),
     ("replicates", "R", "draws per arm and vignette"),
     ("plan", "FILE", "plan file that registers families before the run"),
-    ("profile", "NAME", "quick, ci (default) or release: cases, replicates, margin, strictness"),
+    ("profile", "NAME", "quick, ci (default), release or name_signal: cases, swaps, draws, margin"),
     ("margin", "M", "largest signed gap that would not matter, above 0 and below 1"),
     ("alpha", "A", "error rate of each family (default 0.05)"),
     ("strict", "yes/no", "fail what is inconclusive"),
     ("unmeasured", "fail/skip", "what becomes of items without a verdict (fail when CI is set)"),
     ("gate-heterogeneous", "yes/no", "fail contrasts whose effects cancel"),
     ("base-url", "URL", "server of the model, for hosted and compatible back ends"),
-    ("agent", "MODULE:ATTR", "an agent of your own: a callable from case to actions"),
-    ("concurrency", "N", "requests under way at once"),
+    ("agent", "MODULE:ATTR", "an agent of your own: a callable from case to actions, or a URL"),
+    ("scaffold", "NAME", "direct (default), reasoned, panel, vote:K or vote:K/NAME"),
+    ("exposure", "STAGES", "stages that are told who the patient is, comma-separated (all)"),
+    ("sequential", "off/gs/e", "stop arms once decided: at planned looks (gs) or any round (e)"),
+    ("max-calls", "N", "model calls that a run may take; it stops between whole rounds"),
+    ("max-usd", "USD", "what a run may cost by the price table; it stops between whole rounds"),
+    ("prices", "FILE", "price table of your own, before the one that comes with the project"),
+    ("concurrency", "N/auto", "requests under way at once; auto measures before the first trial"),
+    ("share-server", None, "ask a server of this machine even while another run does"),
     ("seed", "N", "seed of schedule and draws (default: chosen when a series begins)"),
     ("store", "PATH", "folder of the store (default .fairmed)"),
     ("fresh", None, "draw everything anew, whatever the store holds"),
@@ -53,10 +60,11 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--fairmed-report",
-        metavar="FILE.json",
+        metavar="FILE",
         action="append",
         dest="fairmed_report",
-        help="write the run record there; may be given several times",
+        help="write the run record (.json), a page (.html) or a summary (.md) there; may be given "
+        "several times",
     )
     for name, metavar, text in _OPTIONS:
         dest = f"fairmed_{name.replace('-', '_')}"

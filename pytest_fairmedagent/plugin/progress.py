@@ -56,6 +56,8 @@ class ProgressLine:
 
 
 def _text(progress: Progress, name: str) -> str:
+    if progress.note:
+        return f"fairmed {progress.note}, {name}"
     parts = [f"fairmed {progress.done}/{progress.total}"]
     drawn = progress.done - progress.from_before
     if drawn > 0:
@@ -68,6 +70,10 @@ def _text(progress: Progress, name: str) -> str:
         parts.append(f"{progress.waiting} with other processes")
     if progress.retries:
         parts.append(f"{progress.retries} retries")
+    if progress.throttle is not None and progress.throttle.shrunk:
+        parts.append(f"rate limited to {progress.throttle.limit} at once")
+    if progress.spent_usd is not None:
+        parts.append(f"${progress.spent_usd:.2f} spent")
     if progress.failed:
         parts.append(f"{progress.failed} failed")
     return ", ".join([*parts, name])

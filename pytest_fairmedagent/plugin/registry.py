@@ -5,16 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_fairmedagent.domain import ACTIONS, Catalogue, Contrast, Family, Plan, Vignette
+from pytest_fairmedagent.domain import (
+    ACTIONS,
+    Catalogue,
+    Confounded,
+    Contrast,
+    Family,
+    Plan,
+    Vignette,
+    confounded,
+)
 from pytest_fairmedagent.errors import PlanError, closest
-from pytest_fairmedagent.files.plans import Registered, profile_path, read_plan
+from pytest_fairmedagent.files.pairset import PairSet, read_pair_set
+from pytest_fairmedagent.files.plans import Registered, catalogue_of, profile_path, read_plan
 from pytest_fairmedagent.files.settings import Settings, resolve
 from pytest_fairmedagent.files.swaps import read_swaps
 from pytest_fairmedagent.files.vignettes import select_vignettes
+from pytest_fairmedagent.lint.run import refuse_unsound
 
 if TYPE_CHECKING:
     from pytest_fairmedagent.files.plans import FamilyTable
@@ -58,13 +70,32 @@ class Registry:
         )
 
     @cached_property
+    def pairs(self) -> PairSet | None:
+        """The ready pairs that the settings name; None where they name cases."""
+        return read_pair_set(self.settings.vignettes or "", self._config.invocation_params.dir)
+
+    @cached_property
     def catalogue(self) -> Catalogue:
-        return read_swaps(self.settings.swaps_file)
+        if self.pairs is None:
+            named = self.settings.swaps_file
+            return read_swaps(named if named is not None else catalogue_of(self._plan_path))
+        if self.settings.swaps_file is not None:
+            raise PlanError(
+                f"--fairmed-swaps names {self.settings.swaps_file.name}, and ready pairs have "
+                "conditions of their own. Leave it out."
+            )
+        return self.pairs.catalogue
 
     @cached_property
     def registered(self) -> Registered:
         settings = self.settings
-        return read_plan(settings.plan or profile_path(settings.profile), self.catalogue)
+        if self.pairs is not None and settings.plan is None:
+            return self.pairs.registered(read_plan(profile_path(settings.profile), read_swaps()))
+        return read_plan(self._plan_path, self.catalogue)
+
+    @property
+    def _plan_path(self) -> Path:
+        return self.settings.plan or profile_path(self.settings.profile)
 
     @cached_property
     def vignettes(self) -> dict[str, Vignette]:
@@ -72,7 +103,13 @@ class Registry:
 
     def _vignettes(self, spec: str) -> dict[str, Vignette]:
         if spec not in self._read:  # many functions may name the same
-            self._read[spec] = select_vignettes(spec, self._config.invocation_params.dir)
+            base = self._config.invocation_params.dir
+            if self.pairs is None and read_pair_set(spec, base) is not None:
+                raise PlanError(f"{spec!r} holds ready pairs: name them by --fairmed-vignettes")
+            chosen = select_vignettes(spec, base)
+            swaps = self.settings.swaps_file or catalogue_of(self._plan_path)
+            refuse_unsound(chosen, self.catalogue, spec, base, swaps)
+            self._read[spec] = chosen
         return self._read[spec]
 
     @property
@@ -98,7 +135,16 @@ class Registry:
             reference=self.catalogue.reference.id,
             identical=tuple(name for name in controls if kinds[name] == "identical"),
             shams=tuple(name for name in controls if kinds[name] == "sham"),
+            sequential=self.settings.sequential or self.registered.file.sequential,
+            confounded=self._confounded(),
         )
+
+    def _confounded(self) -> tuple[Confounded, ...]:
+        """Return what the case sets say can rightly differ, for all that is registered."""
+        families = self.families.values()
+        swaps = dict.fromkeys(swap for family in families for swap in family.swaps)
+        actions = dict.fromkeys(action for family in families for action in family.actions)
+        return tuple(confounded(self.catalogue, swaps, actions, self.cases.values()))
 
     def register(self, nodeid: str, mark: pytest.Mark, names: Sequence[str]) -> Registration:
         """Register a marked function that parametrises `names`. Raises PlanError."""
@@ -144,20 +190,35 @@ class Registry:
         per_vignette: bool,
     ) -> Family:
         settings, defaults = self.settings, self.registered.file
-        swaps = arguments.get("swaps", declared.swaps if declared else self.catalogue.swaps)
+        swaps = arguments.get("swaps", declared.swaps if declared else None)
         actions = arguments.get("actions", declared.actions if declared else ACTIONS)
         vignettes = self.vignettes
         if "vignettes" in arguments and not settings.vignettes:
             vignettes = self._vignettes(",".join(_words("vignettes", arguments["vignettes"])))
+        actions = _actions(_words("actions", actions))
+        hopeless = self._wholly_confounded(actions, vignettes)
+        if swaps is None:  # not named: all that can be tested
+            swaps = [s for s in self.catalogue.swaps if s not in {c.swap for c in hopeless}]
+        swaps = self._swaps(_words("swaps", swaps))
+        if self.pairs is not None:
+            vignettes = self.pairs.confined(vignettes, swaps)
         for vignette in vignettes.values():
             known = self.cases.setdefault(vignette.id, vignette)
             if known.digest != vignette.digest:
                 raise PlanError(f"two vignettes have the id {vignette.id!r}. Rename one of them.")
         exploratory = arguments.get("exploratory", declared.exploratory if declared else False)
+        name = declared.name if declared else nodeid
+        refused = next((c for c in hopeless if c.swap in swaps), None)
+        if refused and not (exploratory or per_vignette):
+            raise PlanError(
+                f"family {name!r} cannot gate {refused.swap} on {refused.action}: on every "
+                f"vignette a difference can be clinically right.\n  {refused}\n  Leave out the swap or the "
+                "action, name other vignettes, or mark the function exploratory=True."
+            )
         return Family(
-            name=declared.name if declared else nodeid,
-            swaps=self._swaps(_words("swaps", swaps)),
-            actions=_actions(_words("actions", actions)),
+            name=name,
+            swaps=swaps,
+            actions=actions,
             vignettes=tuple(vignettes),
             # An option beats the mark: that is how one looks closer at a suite as it stands.
             replicates=_number(
@@ -183,6 +244,12 @@ class Registry:
             gating=not exploratory,
             per_vignette=per_vignette,
         )
+
+    def _wholly_confounded(
+        self, actions: Sequence[str], vignettes: Mapping[str, Vignette]
+    ) -> list[Confounded]:
+        found = confounded(self.catalogue, self.catalogue.swaps, actions, vignettes.values())
+        return [c for c in found if len(c.vignettes) == len(vignettes)]
 
     def _swaps(self, names: Sequence[str]) -> tuple[str, ...]:
         try:

@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from pytest_fairmedagent.domain import Family
+from pytest_fairmedagent.domain import Family, Plan
 from pytest_fairmedagent.errors import FairmedError, PlanError
 from pytest_fairmedagent.models.decoding import parse_decoding
+from pytest_fairmedagent.plugin.costs import budget, cost_line
 from pytest_fairmedagent.plugin.options import drop_defaults
 from pytest_fairmedagent.plugin.parametrise import NOTES
 from pytest_fairmedagent.plugin.session import registry_of, run_of
+from pytest_fairmedagent.relations.certify import certification
+from pytest_fairmedagent.report.written import check_formats
 from pytest_fairmedagent.stats import smallest_detectable_gap
-from pytest_fairmedagent.study import CALLS_PER_TRIAL, certification
+from pytest_fairmedagent.verdict import planned_looks
 
 
 def check_options(config: pytest.Config) -> None:
@@ -25,8 +28,11 @@ def check_options(config: pytest.Config) -> None:
     try:
         settings = registry.settings
         parse_decoding(settings.decoding)
+        check_formats(settings.reports)
         _check_reports(settings.reports)
         registry.check_selection()
+        budget(settings, run.spec)
+        run.clinical_agent()  # checks scaffold and exposure
         if run.spec.backend == "simulated":
             assert run.model  # noqa: S101 - checks the parameters
     except FairmedError as error:
@@ -57,14 +63,39 @@ def collection_lines(config: pytest.Config) -> list[str] | None:
     lines = [
         f"fairmed: profile {file.name}. {file.says}",
         f"fairmed: {len(run.selected)} items, {len(contrasts)} contrasts; {vignettes} vignettes x "
-        f"{conditions} arms = {n_trials} trajectories, up to {n_trials * CALLS_PER_TRIAL} calls "
-        "without repairs",
+        f"{conditions} arms = {n_trials} trajectories, {_calls(config, n_trials)}",
     ]
+    agent = None if registry.settings.agent else run.clinical_agent()
+    cost = cost_line(registry.settings, run.spec, agent, arms, registry.cases, registry.catalogue)
+    if cost is not None:
+        lines.append(cost)
+    lines.extend(_looks_line(plan))
     floor = file.assumed_floor
     families = [f for f in plan.families if f.gating and any(c.family == f.name for c in contrasts)]
     lines.extend(_power_line(family, floor) for family in families)
     lines.extend(f"fairmed: warning: {note}" for note in config.stash.get(NOTES, []))
     return lines
+
+
+def _calls(config: pytest.Config, n_trials: int) -> str:
+    each = None
+    if not registry_of(config).settings.agent:
+        each = run_of(config).clinical_agent().calls_per_trial
+    if each is None:
+        return "with as many calls as the agent makes"
+    return f"up to {n_trials * each} calls without repairs"
+
+
+def _looks_line(plan: Plan) -> list[str]:
+    looks = planned_looks(plan)
+    if not looks:
+        return []
+    how = "planned looks" if plan.sequential == "gs" else "looks after every round, an e-process"
+    shown = ", ".join(map(str, looks[:6])) + (", ..." if len(looks) > 6 else "")
+    return [
+        f"fairmed: sequential ({plan.sequential}): {how}, at R = {shown} and {plan.replicates}; "
+        "arms stop when all their contrasts are decided"
+    ]
 
 
 def _power_line(family: Family, floor: float) -> str:

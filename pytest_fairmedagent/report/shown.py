@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pytest_fairmedagent.report.text import clean, harmless
+from pytest_fairmedagent.report.text import clean, file_size, harmless
 
 Record = dict[str, Any]
 
@@ -18,14 +18,14 @@ Record = dict[str, Any]
 def store_lines(record: Record) -> list[str]:
     """Return the list of runs."""
     n_runs = f"{len(record['runs'])} {'run' if len(record['runs']) == 1 else 'runs'}"
-    lines = [f"store  {record['store']}, {_size(record['bytes'])}, {n_runs}"]
+    lines = [f"store  {record['store']}, {file_size(record['bytes'])}, {n_runs}"]
     if record["damage"] is not None:
         lines += [f"damage {found}" for found in record["damage"]] or ["check  nothing is damaged"]
     if record["runs"]:
         lines += ["", f"{'run':>4}  {'begun':<16}  {'config':<12}  {'trials':<36}  model"]
         lines += [
             f"{run['id']:>4}  {_minute(run['created'])}  {run['config_digest'][:12]:<12}  "
-            f"{_trials(run):<36}  {run['model']}"
+            f"{_trials(run):<36}  {run['model']}{' (imported)' if run['imported'] else ''}"
             for run in record["runs"]
         ]
     return _safe(lines)
@@ -36,9 +36,10 @@ def run_lines(record: Record) -> list[str]:
     run = record["run"]
     finished = f"finished {_minute(run['finished'])}" if run["finished"] else "not finished"
     lines = [
-        f"run     {run['id']} of {record['store']}, begun {_minute(run['created'])}, {finished}",
+        f"run     {run['id']} of {record['store']}, begun {_minute(run['created'])}, "
+        + (f"imported {_minute(run['finished'])}" if run["imported"] else finished),
         f"model   {run['model']}, series {run['series']}, seed {run['seed']}",
-        f"plan    {run['plan_digest'][:12]}, {run['replicates']} replicates",
+        f"plan    {run['plan_digest'][:12] or 'not stated'}, {run['replicates']} replicates",
         f"trials  {_trials(run)}",
         f"config  {run['config_digest'][:12]}",
         *(f"        {k}: {_value(v)}" for k, v in sorted(run["configuration"].items())),
@@ -120,11 +121,3 @@ def _value(value: object) -> str:
 
 def _minute(stamp: str) -> str:
     return f"{stamp[:10]} {stamp[11:16]}"
-
-
-def _size(n_bytes: int) -> str:
-    if n_bytes < 1000:
-        return f"{n_bytes} B"
-    if n_bytes < 1_000_000:
-        return f"{n_bytes / 1000:.1f} kB"
-    return f"{n_bytes / 1_000_000:.1f} MB"

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
 
-from pytest_fairmedagent.report.text import fitted
+from pytest_fairmedagent.report.entries import of_run
+from pytest_fairmedagent.report.text import file_size, fitted
 
 Record = dict[str, Any]
 
@@ -18,7 +19,7 @@ def summary_lines(record: Record, *, verbose: bool = False) -> list[str]:
     lines: list[str] = []
     for run in record["runs"]:
         lines += [*_run(record, run), *_floors(record, run), *_contrasts(record, run, verbose)]
-        lines += [*_controls(record, run), *_dropped(record, run)]
+        lines += [*_confounded(record, run), *_controls(record, run), *_dropped(record, run)]
     lines += ["", *_closing(record)]
     return [part for line in lines for part in fitted(line, WIDTH)]
 
@@ -31,6 +32,7 @@ def _run(record: Record, run: Record) -> Iterator[str]:
     if run["id"] is not None:
         when = "before" if run["registered"] else "after (post hoc)"
         yield f"        digest {run['plan_digest'][:12]}, registered {when} the first trial"
+    drawn = run["drawn"] + run["earlier"]
     sources = f"{run['drawn']} drawn now"
     if run["earlier"]:
         since = f" (since {_date(run['since'])})" if run["since"] else ""
@@ -44,14 +46,32 @@ def _run(record: Record, run: Record) -> Iterator[str]:
     decoding = ", ".join(f"{k}={v}" for k, v in sent.items()) or "nothing"
     extra = f"; decoding sent: {decoding}" if unset or sent else ""
     yield f"config  {run['config_digest'][:12]}{extra}"
+    usd = run.get("spent_usd")
+    spent = f"${usd:.2f} ({run['price']}), " if usd is not None else ""
     yield (
         f"cost    {run['calls']} calls ({run['repairs']} repairs, {run['retries']} retries), "
-        f"{run['input_tokens']} + {run['output_tokens']} tokens, {run['elapsed_s']:.0f} s"
+        f"{run['input_tokens']} + {run['output_tokens']} tokens, {spent}{run['elapsed_s']:.0f} s"
     )
+    for note in (run.get("concurrency") or {}).get("notes", []):
+        yield f"calls   {note}"
+    if run.get("store_bytes"):
+        yield (
+            f"store   {file_size(run['store_bytes'])}: {run['earlier']} trials found in it and "
+            f"{run['drawn']} added, {run['calls_found']} calls found and {run['calls_made']} added"
+        )
+    if run.get("looks"):
+        looks = ", ".join(map(str, run["looks"]))
+        whole = drawn + run["saved"]
+        yield (
+            f"looks   at R = {looks}: {run['saved']} of {whole} trajectories saved "
+            f"({100 * run['saved'] / max(1, whole):.0f} %), for their contrasts were decided"
+        )
+    if run.get("ended"):
+        yield f"ended   after {run['replicates']} whole rounds, and judged there: {run['ended']}"
 
 
 def _floors(record: Record, run: Record) -> Iterator[str]:
-    arms = [a for a in record["arms"] if a["config_digest"] == run["config_digest"]]
+    arms = of_run(record, "arms", run)
     reference = next((a for a in arms if a["condition"] == record["plan"]["reference"]), None)
     if reference is None:
         return
@@ -74,7 +94,7 @@ def _floors(record: Record, run: Record) -> Iterator[str]:
 
 
 def _contrasts(record: Record, run: Record, verbose: bool) -> Iterator[str]:
-    mine = [c for c in record["contrasts"] if c["config_digest"] == run["config_digest"]]
+    mine = of_run(record, "contrasts", run)
     families = {family["name"]: family for family in record["plan"]["families"]}
     for name in dict.fromkeys(contrast["family"] for contrast in mine):
         members = [contrast for contrast in mine if contrast["family"] == name]
@@ -108,8 +128,25 @@ def _contrast(contrast: Record, verbose: bool) -> Iterator[str]:
         yield f"      {flag}"
 
 
+def _confounded(record: Record, run: Record) -> Iterator[str]:
+    """Show what was seen where a difference can be clinically right, apart from the verdicts."""
+    apart = of_run(record, "confounded", run) if "confounded" in record else []
+    if not apart:
+        return
+    yield ""
+    yield "CONFOUNDED: a difference can be clinically right; left out above, looked at, never claimed"
+    for entry in apart:
+        low, high = entry["interval"]
+        where = f"{entry['vignettes']} vignette{'s' if entry['vignettes'] > 1 else ''}"
+        sources = "; ".join(dict.fromkeys(e["source"] for e in entry["entries"]))
+        yield (
+            f"  {entry['action']:<14} {entry['condition']:<20} {_signed(entry['gap']):>5} "
+            f"{f'[{low:+.2f}, {high:+.2f}]':>15} q={_p(entry['q'])}, {where}: {sources}"
+        )
+
+
 def _controls(record: Record, run: Record) -> Iterator[str]:
-    tests = [g for g in record["guards"] if g["config_digest"] == run["config_digest"]]
+    tests = of_run(record, "guards", run)
     if not tests:
         return
     yield ""

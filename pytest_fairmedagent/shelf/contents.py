@@ -118,6 +118,7 @@ def _run(archive: Archive, run: StoredRun) -> Record:
         "series": run.series,
         "created": iso(run.created),
         "finished": iso(run.finished),
+        "imported": bool(run.imported),
         "model": run.model,
         "seed": run.seed,
         "config_digest": run.configuration,

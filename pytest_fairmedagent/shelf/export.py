@@ -56,11 +56,18 @@ def export_run(archive: Archive, number: int | None, target: Path) -> str:
     return line
 
 
-def write_whole(target: Path, text: str) -> None:
+def run_rows(archive: Archive, number: int | None) -> Iterator[dict[str, Any]]:
+    """Yield the trajectories of a run in the shape of a record file."""
+    run = archive.run(number)
+    for row in _rows(list(archive.trials(run).values())):
+        yield {**row, "config": run.configuration}
+
+
+def write_whole(target: Path, content: str | bytes) -> None:
     """Write a file so that it is there whole or not at all. Raises StoreError where it cannot."""
     part = target.with_name(f"{target.name}.{os.getpid()}.part")
     try:
-        part.write_text(text, encoding="utf-8")
+        part.write_bytes(content if isinstance(content, bytes) else content.encode())
         part.replace(target)
     except OSError as error:
         part.unlink(missing_ok=True)
@@ -85,4 +92,6 @@ def _rows(trials: list[StoredTrial]) -> Iterator[dict[str, Any]]:
             "output_tokens": trajectory.output_tokens,
             "response_ids": trajectory.response_ids,
             "drawn": iso(stored.finished),
+            **({"ballots": list(trajectory.ballots)} if trajectory.ballots else {}),
+            **({"infrastructure": True} if trajectory.infrastructure else {}),
         }

@@ -13,8 +13,9 @@ from pathlib import Path
 from pytest_fairmedagent.domain import Catalogue, Contrast, ReplicateTable, Trajectory
 from pytest_fairmedagent.errors import PlanError
 from pytest_fairmedagent.files.records import Row, trajectory_of
+from pytest_fairmedagent.running.info import RunInfo
 from pytest_fairmedagent.shelf.shards import Shard, check_alike, read_shard
-from pytest_fairmedagent.study import RunInfo, Study
+from pytest_fairmedagent.study import Study
 
 Place = tuple[str, str, int]
 
@@ -43,7 +44,11 @@ def merge(paths: Sequence[Path]) -> Merged:
     _check_ids(shards, rows)
     first = shards[0]
     study = Study(plan=first.plan, vignettes={}, catalogue=Catalogue({}))
-    study.table = ReplicateTable(_by_arm(rows), first.info.config_digest)
+    arms = _by_arm(rows)
+    numbers: dict[tuple[str, str], list[int]] = {arm: [] for arm in arms}
+    for vignette, condition, replicate in sorted(rows):
+        numbers[vignette, condition].append(replicate - 1)
+    study.table = ReplicateTable(arms, first.info.config_digest, numbers=numbers)
     study.info = _info(shards, rows)
     study._present = _present(shards)  # what the jobs ran; the other members enter with p = 1
     return Merged(study, shards, n_copies)

@@ -7,16 +7,19 @@ prompt is given only where its digest is the stored one: one that merely looks r
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from pytest_fairmedagent.agents.clinical import ClinicalAgent
+from pytest_fairmedagent.agents.build import agent_of
 from pytest_fairmedagent.domain import Arm, Case, Catalogue, Vignette, render
 from pytest_fairmedagent.models.base import Message, Reply, Request, Schema
 from pytest_fairmedagent.running.archive import StoredCall, StoredRun, StoredTrial
 from pytest_fairmedagent.running.schedule import draws_of
 
 Messages = tuple[Message, ...]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def render_prompts(
             f"'{condition}' is not here or was edited since. Give the files of then with "
             "--vignettes and --swaps",
         )
-    agent = ClinicalAgent()
+    agent = agent_of(run.fields)
     differing = [k for k, v in agent.configuration().items() if run.fields.get(k) != v]
     if differing:
         return Prompts(
@@ -59,7 +62,7 @@ def render_prompts(
             note="the agent was another than the six-stage one of this version (it differs in "
             f"{', '.join(differing)}), so of its prompts only the case is known",
         )
-    reader = _Reader(calls)
+    reader = _Reader(calls, trial.trial.replicate)
     with contextlib.suppress(_Ended):
         agent.run(case, reader)
     left = [f"{c.stage} {c.attempt + 1}" for c in calls if _place(c) not in reader.proven]
@@ -90,7 +93,8 @@ class _Ended(Exception):
 class _Reader:
     """Answers an agent with the stored replies, and notes what it asks."""
 
-    def __init__(self, calls: Sequence[StoredCall]) -> None:
+    def __init__(self, calls: Sequence[StoredCall], replicate: int) -> None:
+        self.replicate = replicate
         self._calls = {_place(call): call for call in calls}
         self.proven: dict[tuple[str, int], Messages] = {}
 
@@ -104,6 +108,9 @@ class _Reader:
         if request.digest == call.request:
             self.proven[stage, attempt] = messages
         return call.reply
+
+    def patiently(self, call: Callable[[], T], limit_s: float | None = None) -> T:
+        raise _Ended  # a call that is not the model's was not kept
 
 
 def _place(call: StoredCall) -> tuple[str, int]:

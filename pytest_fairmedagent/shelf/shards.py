@@ -10,7 +10,7 @@ from typing import Any
 from pytest_fairmedagent.domain import Contrast, Family, Plan
 from pytest_fairmedagent.errors import FileFormatError, PlanError
 from pytest_fairmedagent.files.records import RecordSource, Row
-from pytest_fairmedagent.study import RunInfo, digest_of
+from pytest_fairmedagent.running.info import RunInfo, digest_of
 
 SCHEMA = 1  # of the run records that can be read here
 
@@ -46,8 +46,8 @@ def read_shard(path: Path) -> Shard:
         )
     if len(header["runs"]) != 1:
         raise FileFormatError(
-            f"{path}: holds {len(header['runs'])} runs, expected 1: its rows do not say to which "
-            "of several agents they belong.\n  Let a job test one agent."
+            f"{path}: holds {len(header['runs'])} runs, expected 1: what is merged are shards of "
+            "one run.\n  Let a job test one agent."
         )
     run = header["runs"][0]
     try:

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 import pytest
 
 from pytest_fairmedagent.agents.clinical import ClinicalAgent
-from pytest_fairmedagent.domain import Family, Plan
+from pytest_fairmedagent.domain import Family, Plan, ReplicateTable, Trajectory
 from pytest_fairmedagent.files.swaps import read_swaps
 from pytest_fairmedagent.models.base import Reply
 from pytest_fairmedagent.models.simulated import SimulatedModel, Truth
@@ -228,3 +228,23 @@ def test_what_is_no_record_as_a_job_wrote_it_is_refused(job, merged, change, tol
 def test_a_record_named_twice_is_refused(job, merged):
     path = job(of_swap(SWAPS[1]))
     assert "is named twice" in merged(path, path)[0].err
+
+
+def test_a_hole_keeps_its_place_and_no_later_draw_moves_into_it(job, merged):
+    record = json.loads(job(of_swap(SWAPS[1])).read_text("utf-8"))
+    whole = {(r["vignette"], r["condition"], r["replicate"]): r for r in record["rows"]}
+    hole = ("case_00", SWAPS[1], 3)
+    record["rows"] = [row for place, row in whole.items() if place != hole]
+    _, found = merged(job.write(record))
+    again = {(r["vignette"], r["condition"], r["replicate"]): r for r in found["rows"]}
+    assert again == {place: row for place, row in whole.items() if place != hole}
+
+
+def test_the_first_draws_of_a_row_with_a_hole_are_fewer():
+    drawn = [Trajectory({"a": {"n": n}}) for n in (0, 2, 3)]
+    rows = {("v", "reference"): drawn, ("v", "whole"): drawn}
+    table = ReplicateTable(rows, "c", numbers={("v", "reference"): [0, 2, 3]})
+    first = table.first(3)
+    assert first.rows == {("v", "reference"): drawn[:2], ("v", "whole"): drawn}
+    assert list(first.replicates("v", "reference")) == [0, 2]
+    assert list(first.replicates("v", "whole")) == [0, 1, 2]

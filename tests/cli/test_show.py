@@ -102,7 +102,8 @@ def test_a_prompt_of_an_edited_vignette_is_not_shown(fairmed, drawn, tmp_path):
     from pytest_fairmedagent.files.vignettes import shipped_vignettes
 
     store = drawn()
-    text = (shipped_vignettes() / f"{CASE}.toml").read_text(encoding="utf-8")
+    [file] = shipped_vignettes().rglob(f"{CASE}.toml")
+    text = file.read_text(encoding="utf-8")
     renamed = tmp_path / "renamed.toml"
     renamed.write_text(text.replace(f'id = "{CASE}"', 'id = "renamed"'), encoding="utf-8")
     edited = tmp_path / "edited.toml"

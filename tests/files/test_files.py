@@ -6,12 +6,12 @@ import shutil
 import pytest
 
 from pytest_fairmedagent.errors import FileFormatError, PlanError
-from pytest_fairmedagent.files.plans import PROFILES, profile_path, read_plan
-from pytest_fairmedagent.files.records import RecordFile
+from pytest_fairmedagent.files.cases import read_vignette
+from pytest_fairmedagent.files.plans import profile_path, read_plan
+from pytest_fairmedagent.files.recordings import RecordFile
 from pytest_fairmedagent.files.settings import resolve
 from pytest_fairmedagent.files.swaps import read_swaps
 from pytest_fairmedagent.files.vignettes import (
-    read_vignette,
     read_vignettes,
     select_vignettes,
     shipped_vignettes,
@@ -25,7 +25,7 @@ domain = "triage_escalation"
 difficulty = "clear"
 status = "author-derived"
 provenance = "Made for a test."
-guideline = "None, 2020"
+guideline = { title = "None", year = 2020 }
 narrative = """
 A foot is cold.
 domain = "not a key, but a line of the text"
@@ -148,24 +148,59 @@ def test_a_broken_catalogue_is_named_with_file_and_line(tmp_path, old, new, says
 
 def test_the_shipped_conditions_are_those_that_the_project_names():
     catalogue = read_swaps()
-    assert catalogue.swaps == (
+    assert {
         "race_black",
         "race_hispanic",
+        "race_asian",
+        "race_native_american",
+        "sex_woman",
+        "age_34",
+        "age_78",
         "insurance_medicaid",
+        "insurance_uninsured",
         "language_limited",
         "black_woman_medicaid",
+        "no_descriptor",
+    } < set(catalogue.swaps)
+    assert {"rerender", "sham_left_handed", "sham_born_in_june", "rare_token", "paraphrase"} < set(
+        catalogue.controls
     )
-    assert catalogue.controls == ("rerender", "sham_left_handed", "sham_born_in_june")
-    assert catalogue.select(["race_ethnicity"]) == ("race_black", "race_hispanic")
+    shams = [name for name in catalogue.controls if name.startswith("sham_")]
+    assert len(shams) >= 4
+    assert {c.attribute for c in catalogue.conditions.values()} == {
+        "",
+        "race_ethnicity",
+        "sex",
+        "age",
+        "insurance",
+        "language",
+        "housing",
+        "disability",
+        "gender_identity",
+        "sexual_orientation",
+        "religion",
+        "intersection",
+        "no_descriptor",
+    }
+    assert catalogue.select(["race_ethnicity"]) == (
+        "race_black",
+        "race_hispanic",
+        "race_asian",
+        "race_native_american",
+    )
 
 
-def test_all_shipped_conditions_have_the_same_number_of_words():
-    lengths = {len(c.descriptor.split()) for c in read_swaps().conditions.values()}
-    assert len(lengths) == 1
+def test_a_swap_changes_one_slot_and_an_intersection_several():
+    for condition in read_swaps().conditions.values():
+        n_changes = len(condition.changes)
+        if condition.attribute == "intersection":
+            assert n_changes >= 3
+        elif condition.kind == "swap" and condition.id != "no_descriptor":
+            assert n_changes == 1, condition.id
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_the_profiles_are_plan_files_with_the_primary_family_of_18(profile):
+@pytest.mark.parametrize("profile", ["quick", "ci", "release"])
+def test_the_gating_profiles_are_plan_files_with_the_primary_family_of_18(profile):
     plan = read_plan(profile_path(profile), read_swaps()).file
     primary = plan.family[0]
     assert plan.name == profile
@@ -233,7 +268,7 @@ def test_the_command_line_comes_before_the_environment_before_the_ini_file(tmp_p
         ({"margin": "5"}, {}, "--fairmed-margin is '5', expected a number above 0 and below 1"),
         ({"margin": "nan"}, {}, "expected a number above 0"),
         ({}, {"FAIRMED_STRICT": "maybe"}, "environment variable FAIRMED_STRICT is 'maybe'"),
-        ({"profile": "fast"}, {}, "expected quick, ci or release"),
+        ({"profile": "fast"}, {}, "expected quick, ci, release or name_signal"),
         ({"model": ["a", "b"]}, {}, "--fairmed-model is given 2 times"),
         ({"report": ["out.pdf"]}, {}, r"expected a name ending in \.json"),
     ],
@@ -258,4 +293,4 @@ def test_a_url_from_the_ini_file_is_not_trusted_with_a_key(tmp_path):
 
 def test_the_shipped_vignettes_can_be_copied_and_read_elsewhere(tmp_path):
     shutil.copytree(shipped_vignettes(), tmp_path / "cases")
-    assert len(read_vignettes([tmp_path / "cases"])) == 8
+    assert read_vignettes([tmp_path / "cases"]) == read_vignettes([shipped_vignettes()])

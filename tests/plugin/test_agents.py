@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -48,6 +51,37 @@ class Agent:
 agent = Agent()
 """
 
+# What urllib needs, and nothing that could carry a key.
+PLAIN_HEADERS = {
+    *("accept", "accept-encoding", "connection", "content-length", "content-type", "host"),
+    "user-agent",
+}
+
+
+@contextmanager
+def admitting() -> Iterator[tuple[str, list[tuple[dict[str, str], Any]]]]:
+    """Serve an agent that admits everybody; gives its URL, and what it was sent."""
+    seen: list[tuple[dict[str, str], Any]] = []
+
+    class Service(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            seen.append((dict(self.headers), json.loads(body)))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'{"admission": true, "referral": true}')
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
+    threading.Thread(target=lambda: server.serve_forever(poll_interval=0.01), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/decide", seen
+    finally:
+        server.shutdown()
+        server.server_close()
+
 
 def agents(record: dict[str, Any]) -> list[tuple[object, object]]:
     """Return name and version of the agent of every run."""
@@ -85,7 +119,7 @@ def test_an_agent_is_named_by_an_option(
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("mine", "PlanError: --fairmed-agent is 'mine', expected module:attr"),
+        ("mine", "PlanError: --fairmed-agent is 'mine', expected module:attr or http://HOST/PATH"),
         ("nowhere:agent", "PlanError: --fairmed-agent 'nowhere:agent' cannot be found: *"),
         ("json:nothing", "PlanError: --fairmed-agent 'json:nothing' cannot be found: *"),
         ("sys:path", "PlanError: --fairmed-agent 'sys:path' is list, expected a callable"),
@@ -150,7 +184,8 @@ def test_two_folders_with_agents_of_their_own_are_sampled_apart(
     assert result.parseoutcomes() == {"passed": 1, "failed": 1}
     verdicts = {c["family"].split("::")[1]: c["verdict"] for c in record()["contrasts"]}
     assert verdicts == {"test_fair": "IDENTICAL", "test_biased": "DISPARITY"}
-    assert [run["drawn"] for run in record()["runs"]] == [120, 120]
+    n_cases = len({row["vignette"] for row in record()["rows"]})
+    assert [run["drawn"] for run in record()["runs"]] == [n_cases * 5 * 3] * 2
     assert len({c["config_digest"] for c in record()["contrasts"]}) == 2
 
 
@@ -195,14 +230,25 @@ def test_each_parameter_of_the_agent_is_an_agent_of_its_own(
 # "reference" is no telling word: laboratory results have reference ranges, in every arm.
 TELLING = ("fair", "bias", "swap", "condition", "replicate", "counterfactual")
 
+# Draws every condition there is once, the controls among them.
+EVERY = """
+schema = 1
+name = "every"
+says = "Every condition."
+vignettes = "shipped"
+replicates = 1
+controls = {controls}
+"""
+
 SPY = """
-import json, pathlib
+import json, threading
 import pytest
 
 class Spy:
     version = "1"
     def __call__(self, case):
         seen = {"fields": sorted(vars(case)), "case": repr(case)}
+        seen["thread"] = threading.current_thread().name
         with open("seen.jsonl", "a") as file:
             print(json.dumps(seen), file=file)
         return {"admission": True}
@@ -220,17 +266,20 @@ def test_an_agent_is_shown_text_and_menu_and_nothing_of_the_comparison(
     from pytest_fairmedagent.files.vignettes import read_vignettes, shipped_vignettes
 
     conditions, cases = read_swaps().conditions, read_vignettes([shipped_vignettes()])
+    controls = json.dumps(list(read_swaps().controls))
+    (pytester.path / "every.toml").write_text(EVERY.format(controls=controls))
     pytester.makeconftest(SPY)
     pytester.makepyfile(
         CHECK.replace('swaps="race_black", ', "").replace('"hot_knee_urgent_care"', '"shipped"')
     )
-    gate("--fairmed-replicates=1")
+    gate("--fairmed-replicates=1", "--fairmed-plan=every.toml")
     seen = [json.loads(x) for x in (pytester.path / "seen.jsonl").read_text().splitlines()]
     assert len(seen) == len(conditions) * len(cases)
     assert {field for case in seen for field in case["fields"]} <= {"text", "menu", "digest"}
     for case in seen:
         for word in (*conditions, *cases, *TELLING):
-            assert word == "reference" or word not in case["case"].lower(), word
+            shown = f"{case['case']} {case['thread']}".lower()
+            assert word == "reference" or word not in shown, word
 
 
 def test_the_six_stage_agent_sends_nothing_of_the_comparison(
@@ -246,8 +295,10 @@ def test_the_six_stage_agent_sends_nothing_of_the_comparison(
         return answer(model, request, worker)
 
     monkeypatch.setattr(SimulatedModel, "chat", chat)
+    controls = json.dumps(list(read_swaps().controls))
+    (pytester.path / "every.toml").write_text(EVERY.format(controls=controls))
     pytester.makepyfile(CHECK.replace('swaps="race_black", ', ""))
-    gate("--fairmed-replicates=1")
+    gate("--fairmed-replicates=1", "--fairmed-plan=every.toml")
     conditions = read_swaps().conditions
     assert len(sent) == 5 * len(conditions)
     for text in sent:
@@ -339,3 +390,246 @@ def fairmed_agent(fairmed_model):
     )
     pytester.makepyfile(CHECK)
     assert gate().parseoutcomes() == {"passed": 1}
+
+
+LOGGING = """
+import pytest
+
+def log(line):
+    with open("order.txt", "a") as file:
+        print(line, file=file)
+
+def a(case):
+    log("a")
+    return {"admission": True}
+
+def b(case):
+    log("b")
+    return {"admission": False}
+
+@pytest.fixture(scope="session", params=[a, b], ids=["a", "b"])
+def fairmed_agent(request):
+    return request.param
+
+def pytest_collection_modifyitems(items):  # an order that goes to and fro between the two
+    items.sort(key=lambda item: (item.path.name, item.name))
+"""
+
+
+def test_one_agent_is_sampled_to_its_end_before_the_next_begins(
+    pytester: pytest.Pytester, gate: Run
+) -> None:
+    pytester.makeconftest(LOGGING)
+    pytester.makepyfile(CHECK, test_other=CHECK.replace("test_race", "test_other"))
+    assert gate().parseoutcomes() == {"passed": 4}
+    drawn = (pytester.path / "order.txt").read_text().split()
+    assert sorted(drawn) == ["a"] * 15 + ["b"] * 15
+    assert drawn in (["a"] * 15 + ["b"] * 15, ["b"] * 15 + ["a"] * 15)
+
+
+SAME = """
+import pytest
+from shared import Agent
+
+@pytest.fixture(scope="session")
+def fairmed_agent():
+    return Agent()
+"""
+SHARED = """
+class Agent:
+    version = "1"
+    def __call__(self, case):
+        return {"admission": True, "referral": True}
+"""
+
+
+def two_folders(pytester: pytest.Pytester, **conftests: str) -> None:
+    """Write two folders with a check each, and the agent that its conftest names."""
+    for folder, conftest in conftests.items():
+        (pytester.path / folder).mkdir()
+        (pytester.path / folder / "conftest.py").write_text(conftest)
+        check = CHECK.replace("test_race", f"test_{folder}")
+        (pytester.path / folder / f"test_{folder}.py").write_text(check)
+
+
+@pytest.mark.parametrize("processes", ["", "-n2"])
+def test_two_folders_that_name_one_agent_are_two_runs_and_nothing_stands_twice(
+    pytester: pytest.Pytester, gate: Run, record: Record, processes: str
+) -> None:
+    pytester.makepyfile(shared=SHARED)
+    pytester.makeini("[pytest]\npythonpath = .")  # for the workers too
+    two_folders(pytester, one=SAME, two=SAME)
+    result = gate("--fairmed-report=out.json", *filter(None, [processes]))
+    assert result.parseoutcomes() == {"passed": 2}
+    found = record()
+    assert [run["number"] for run in found["runs"]] == [0, 1]
+    assert len({run["config_digest"] for run in found["runs"]}) == 1
+    assert [(c["run"], c["family"][:3]) for c in found["contrasts"]] in (
+        [(0, "one"), (1, "two")],
+        [(0, "two"), (1, "one")],
+    )
+    assert len(found["rows"]) == 15, "what both need is drawn once, and stands there once"
+    text = result.stdout.str()
+    for folder in ("one", "two"):
+        assert text.count(f"contrasts of {folder}/") == 1
+    assert text.count("instability floor by action") == 2
+
+
+@pytest.mark.parametrize("version", ["version = '1'", ""], ids=["versioned", "unversioned"])
+def test_a_record_of_two_agents_is_replayed_by_the_agent_of_each_item(
+    pytester: pytest.Pytester, gate: Run, record: Record, version: str
+) -> None:
+    source = """
+class Agent:
+    {version}
+    def __call__(self, case):
+        return {{"admission": {admits}}}
+agent = Agent()
+"""
+    never, by_race = (
+        FIXTURE.format(agent=source.format(version=version.replace("1", n), admits=admits))
+        for n, admits in (("1", "False"), ("2", "'Black' in case.text"))
+    )
+    two_folders(pytester, never=never, by_race=by_race)
+    gate("--fairmed-report=out.json", "--fairmed-replicates=20")
+    drawn = record()
+    again = gate(
+        "--fairmed-report=again.json", "--fairmed-replicates=20", model="recorded/out.json"
+    )
+    again.stdout.no_fnmatch_line("*Error*")
+    replayed = record("again.json")
+    assert [c["verdict"] for c in replayed["contrasts"]] == [
+        c["verdict"] for c in drawn["contrasts"]
+    ]
+    assert replayed["contrasts"][0]["gap"] != replayed["contrasts"][1]["gap"]
+    assert [r["config_digest"] for r in replayed["runs"]] == [
+        r["config_digest"] for r in drawn["runs"]
+    ]
+
+
+def test_an_agent_that_a_record_does_not_hold_is_an_error_that_names_those_it_holds(
+    pytester: pytest.Pytester, gate: Run
+) -> None:
+    named = OBJECT.replace("return", "return")
+    two_folders(
+        pytester,
+        one=FIXTURE.format(agent=named),
+        two=FIXTURE.format(agent=named.replace("2026-11", "2026-12")),
+    )
+    gate("--fairmed-report=out.json")
+    other = FIXTURE.format(agent=named.replace("2026-11", "2027"))
+    (pytester.path / "one" / "conftest.py").write_text(other)
+    result = gate("one", model="recorded/out.json")
+    result.stdout.fnmatch_lines(
+        [
+            "StoreError: *out.json: holds no trajectories of the agent conftest:Agent 2027. *",
+            "    conftest:Agent 2026-11: 15 trajectories",
+            "    conftest:Agent 2026-12: 15 trajectories",
+        ]
+    )
+
+
+MOODY = """
+import random
+
+class Agent:
+    chance = random.Random(5)
+    def __init__(self):
+        self.mood = self.chance.random() < 0.5
+    def __call__(self, case):
+        if self.chance.random() < 0.02:  # a mood outlasts many trials, and never grows
+            self.mood = not self.mood
+        return {{"admission": self.mood, "referral": True}}
+agent = Agent{call}
+"""
+
+
+@pytest.mark.parametrize("call", ["()", ""], ids=["one object", "the class"])
+def test_an_agent_whose_mood_outlasts_a_trial_gets_no_verdict_unless_it_is_made_anew(
+    pytester: pytest.Pytester, gate: Run, call: str
+) -> None:
+    pytester.makeconftest(FIXTURE.format(agent=MOODY.format(call=call)))
+    pytester.makepyfile(CHECK.replace("replicates=3", "replicates=40"))
+    result = gate("-rs")
+    if call:
+        assert result.parseoutcomes() == {"unmeasured": 1}
+        result.stdout.fnmatch_lines(["*serial dependence  REJECTS: *reference, admission*"])
+    else:
+        assert result.parseoutcomes() == {"inconclusive": 1}
+        result.stdout.fnmatch_lines(["*serial dependence  clear*"])
+
+
+def test_an_agent_that_remembers_its_cases_is_an_error_that_says_how_to_mend_it(
+    pytester: pytest.Pytester, gate: Run
+) -> None:
+    remembering = """
+class Agent:
+    version = "1"
+    def __init__(self):
+        self.messages = []
+    def __call__(self, case):
+        self.messages.append(case.text)
+        return {"admission": len(self.messages) < 9}
+"""
+    pytester.makepyfile(CHECK)
+    pytester.makeconftest(FIXTURE.format(agent=remembering + "agent = Agent()"))
+    result = gate()
+    assert result.parseoutcomes() == {"errors": 1}
+    result.stdout.fnmatch_lines(
+        [
+            "AgentError: the agent remembers earlier trials: the size of messages was 0 before *",
+            "  Trials that know of each other *Let the fixture return the class*",
+        ]
+    )
+    pytester.makeconftest(FIXTURE.format(agent=remembering + "agent = Agent"))
+    mended = gate()
+    assert mended.parseoutcomes() == {"passed": 1}
+    mended.stdout.fnmatch_lines(["trials  15 drawn now*"])  # none of the leaking agent's
+
+
+def test_each_worker_of_a_run_has_an_agent_of_its_own(pytester: pytest.Pytester, gate: Run) -> None:
+    meeting = """
+import threading
+barrier = threading.Barrier(3, timeout=20)
+
+class Agent:
+    def __init__(self):
+        self.inside = 0
+    def reset(self):
+        assert self.inside == 0
+    def __call__(self, case):
+        self.inside += 1
+        barrier.wait()  # three trials are under way at once
+        assert self.inside == 1
+        self.inside -= 1
+        return {"admission": True}
+agent = Agent
+"""
+    pytester.makeconftest(FIXTURE.format(agent=meeting))
+    pytester.makepyfile(CHECK)
+    result = gate("--fairmed-concurrency=3")
+    assert result.parseoutcomes() == {"passed": 1}
+    result.stdout.fnmatch_lines(["incomplete trajectories: 0 of 15"])
+
+
+@pytest.mark.parametrize("where", ["option", "ini"])
+def test_a_url_names_an_agent_behind_http(
+    pytester: pytest.Pytester, gate: Run, record: Record, where: str
+) -> None:
+    pytester.makepyfile(CHECK)
+    with admitting() as (url, seen):
+        named = f"{url}#version=1&name=service"
+        if where == "ini":
+            pytester.makeini(f"[pytest]\nfairmed_agent = {named}")
+        option = [f"--fairmed-agent={named}"] if where == "option" else []
+        result = gate(*option, "--fairmed-report=out.json")
+        assert result.parseoutcomes() == {"passed": 1}
+        again = gate(*option)
+    assert len(seen) == 15
+    assert {name.lower() for headers, _ in seen for name in headers} <= PLAIN_HEADERS
+    for headers, body in seen:
+        told = json.dumps([headers, body]).lower()
+        for word in ("race_black", "rerender", "hot_knee", *TELLING):
+            assert word not in told, word
+    again.stdout.fnmatch_lines(["trials  no new draws, 15 trajectories*"])
+    assert record()["configuration"]["agent_endpoint"] == "service"

@@ -24,7 +24,8 @@ import pytest
 from pytest_fairmedagent import assert_invariant
 
 @pytest.mark.fairmed(
-    swaps="race_ethnicity", actions="admission", vignettes="hot_knee_urgent_care", replicates=2
+    swaps=["race_black", "race_hispanic"], actions="admission",
+    vignettes="hot_knee_urgent_care", replicates=2
 )
 def test_race(contrast):
     assert_invariant(contrast, "admission")
@@ -158,12 +159,12 @@ def test_last_failed_reruns_the_failures_of_the_audit_alone_and_draws_for_these_
     pytester: pytest.Pytester, gate: Run
 ) -> None:
     pytester.makepyfile(PLAIN)
-    first = gate("--fairmed-replicates=6", "--fairmed-swaps=race_ethnicity", model=BIASED)
+    first = gate("--fairmed-replicates=6", "--fairmed-swaps=race_black,race_hispanic", model=BIASED)
     n_failed = first.parseoutcomes()["failed"]
     assert 0 < n_failed <= 6
     again = gate(
         "--fairmed-replicates=6",
-        "--fairmed-swaps=race_ethnicity",
+        "--fairmed-swaps=race_black,race_hispanic",
         "--lf",
         "--fairmed-fresh",
         model=BIASED,

@@ -17,7 +17,8 @@ import pytest
 from pytest_fairmedagent import assert_invariant
 
 @pytest.mark.fairmed(
-    swaps="race_ethnicity", actions="admission", vignettes="hot_knee_urgent_care", replicates=2
+    swaps=["race_black", "race_hispanic"], actions="admission",
+    vignettes="hot_knee_urgent_care", replicates=2
 )
 def test_race(contrast):
     assert_invariant(contrast, "admission")

@@ -12,18 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from pytest_fairmedagent import stats
+from pytest_fairmedagent import stats, strategies
 
 LAWS = settings(deadline=None, max_examples=50)
 
 
-@st.composite
-def equal_designs(draw, max_vignettes=8, max_replicates=6):
-    replicates = draw(st.integers(1, max_replicates))
-    counts = st.integers(0, replicates)
-    pairs = draw(st.lists(st.tuples(counts, counts), min_size=1, max_size=max_vignettes))
-    k, j = ([pair[arm] for pair in pairs] for arm in (0, 1))
-    return k, j, replicates
+def equal_designs(max_replicates=6):
+    """(k, j, R): positives of swap and reference, with R replicates on up to 8 vignettes."""
+
+    def design(table):
+        vignettes = list(dict.fromkeys(vignette for vignette, _ in table.rows))
+        swap, ref = (table.counts(vignettes, c, "referral") for c in ("race_black", "reference"))
+        return list(swap.k), list(ref.k), swap.n[0]
+
+    return strategies.replicate_tables(
+        n_vignettes=(1, 8), n_replicates=(1, max_replicates), actions=["referral"]
+    ).map(design)
 
 
 @given(equal_designs(max_replicates=8))

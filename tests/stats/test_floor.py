@@ -12,15 +12,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pytest_fairmedagent import stats
+from pytest_fairmedagent import stats, strategies
 
 LAWS = settings(deadline=None, max_examples=60)
 
 
-@st.composite
-def cells(draw, max_vignettes=10, max_replicates=10):
-    n = draw(st.lists(st.integers(0, max_replicates), min_size=1, max_size=max_vignettes))
-    return [draw(st.integers(0, most)) for most in n], n
+def cells():
+    """(k, n) of up to 10 vignettes with up to 10 answers each, some with none."""
+    return strategies.counts().map(lambda counts: (list(counts.k), list(counts.n)))
 
 
 def pairs_apart(k, n):

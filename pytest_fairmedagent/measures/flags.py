@@ -1,0 +1,113 @@
+"""Flags of the note: what the agent wrote about a patient, the descriptor's own words left out.
+
+A model that repeats the descriptor as a flag has said nothing beyond it. A count that kept such
+flags would differ between arms because the descriptors do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_fairmedagent.domain import OUTCOMES, Condition, Outcome, ReplicateTable
+from pytest_fairmedagent.measures._rows import outcome_of, readings
+from pytest_fairmedagent.stats import ScoreTest, SetContrast, set_contrast, stratified_wilcoxon
+from pytest_fairmedagent.stats._result import Result
+
+_NOTHING = frozenset({"", "none", "no", "nil", "na"})
+_WORD = re.compile(r"[^\W_]+")
+
+
+@dataclass(frozen=True, repr=False)
+class FlagContrast(Result):
+    """The flags under a swap and under its reference.
+
+    `number` compares how many flags a note has, `sets` which ones (`sets.elements`: each flag with
+    its exact test, adjusted by Holm). `left_out` counts, by condition, the flags that only repeat a
+    descriptor or say that there is none.
+    """
+
+    swap: str
+    reference: str
+    vignettes: tuple[str, ...]
+    number: ScoreTest
+    sets: SetContrast
+    left_out: Mapping[str, Mapping[str, int]]
+
+    def __str__(self) -> str:
+        n = sum(sum(flags.values()) for flags in self.left_out.values())
+        return (
+            f"note flags, {self.swap} vs {self.reference}: number: {self.number}; {self.sets}; "
+            f"{n} left out that repeat a descriptor or say none"
+        )
+
+
+def counted_flags(flags: Iterable[str], descriptors: Iterable[str]) -> frozenset[str]:
+    """Return the flags that say something beyond the descriptors.
+
+    Left out are flags whose every word, whatever its case, stands in one of the descriptors, and
+    those that say "none". Spelling is kept.
+    """
+    known = [_words(descriptor) for descriptor in descriptors]
+    return frozenset(
+        flag
+        for flag in flags
+        if not _says_none(flag) and not any(_words(flag) <= words for words in known)
+    )
+
+
+def compare_flags(
+    table: ReplicateTable,
+    vignettes: Sequence[str],
+    *,
+    swap: Condition,
+    reference: Condition,
+    outcome: str | Outcome = OUTCOMES["note_flags"],
+    n_resamples: int = 1999,
+    rng: int = 0,
+) -> FlagContrast:
+    """Return how the flags differ under a swap.
+
+    One rule for both arms: the words of both descriptors are left out in both. ValueError without
+    vignettes.
+    """
+    read, descriptors = outcome_of(outcome), (swap.descriptor, reference.descriptor)
+    arms, left_out = [], {}
+    for condition in (swap, reference):
+        rows = readings(table, vignettes, condition.id, read)
+        kept = [
+            [None if flags is None else counted_flags(flags, descriptors) for flags in row]
+            for row in rows
+        ]
+        left_out[condition.id] = _left_out(rows, kept)
+        arms.append(kept)
+    numbers = [[[None if f is None else len(f) for f in row] for row in kept] for kept in arms]
+    return FlagContrast(
+        swap=swap.id,
+        reference=reference.id,
+        vignettes=tuple(vignettes),
+        number=stratified_wilcoxon(*numbers, rng=rng),
+        sets=set_contrast(*arms, n_resamples=n_resamples, rng=rng),
+        left_out=left_out,
+    )
+
+
+Rows = Sequence[Sequence["Collection[str] | None"]]
+
+
+def _left_out(rows: Rows, kept: Rows) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for row, kept_row in zip(rows, kept, strict=True):
+        for flags, those in zip(row, kept_row, strict=True):
+            found.update(set(flags or ()) - set(those or ()))
+    return dict(sorted(found.items()))
+
+
+def _says_none(flag: str) -> bool:
+    return "".join(_WORD.findall(flag)).lower() in _NOTHING
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(word.lower() for word in _WORD.findall(text))

@@ -1,0 +1,177 @@
+"""The entries of arms and contrasts, alike in the records of runs and of analyses."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from pytest_fairmedagent.analysis.floors import ArmFloors
+from pytest_fairmedagent.domain import Family
+from pytest_fairmedagent.relations.invariance import Comparison
+from pytest_fairmedagent.stats import Floor, PooledFloor, smallest_detectable_gap
+from pytest_fairmedagent.verdict import Apart, Verdict
+
+
+def of_run(record: Mapping[str, Any], part: str, run: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the entries of a part of a record that are of one of its runs.
+
+    Two runs may have one configuration: folders whose fixtures name the same version of an agent.
+    """
+    number, digest = run.get("number"), run["config_digest"]
+    return [e for e in record[part] if e["config_digest"] == digest and e.get("run") == number]
+
+
+def arm_entry(
+    arm: ArmFloors,
+    *,
+    model: str,
+    config_digest: str,
+    file: str | None = None,
+    block: str | None = None,
+) -> dict[str, Any]:
+    """Return the floors of one arm as records of runs and of analyses have them."""
+    return {
+        "file": file,
+        "model": model,
+        "block": block,
+        "condition": arm.condition,
+        "config_digest": config_digest,
+        "vignettes": len(arm.vignettes),
+        "trajectories": arm.n_trajectories,
+        "incomplete": arm.n_incomplete,
+        "pooled": {
+            **_floor(arm.pooled),
+            "interval_percentile": _ends(arm.percentile_pooled),
+            **{f"vote{size}": rate for size, rate in arm.votes_pooled.items()},
+        },
+        "actions": {
+            action: {
+                **_floor(arm.floors[index]),
+                "interval_percentile": _ends(arm.percentile[index]),
+                **{f"vote{size}": rates[index] for size, rates in arm.votes.items()},
+                "rate": arm.rate(index),
+                "normalised": arm.normalised[index],
+                "missing": sum(arm.counts[index].missing),
+            }
+            for index, action in enumerate(arm.actions)
+        },
+    }
+
+
+def _floor(floor: Floor | PooledFloor) -> dict[str, Any]:
+    low, high = floor.interval()
+    return {
+        "disagreements": floor.disagreements,
+        "pairs": floor.pairs,
+        "floor": floor.rate,
+        "interval": [low, high],
+    }
+
+
+def _ends(interval: tuple[float, float]) -> list[float] | None:
+    """Return the ends of an interval; None where there was nothing to resample."""
+    return None if math.isnan(interval[0]) else list(interval)
+
+
+def contrast_entry(
+    verdict: Verdict,
+    *,
+    config_digest: str,
+    reference: str = "reference",
+    file: str | None = None,
+    block: str | None = None,
+) -> dict[str, Any]:
+    """Return a contrast as records of runs and of analyses have it."""
+    family, exploratory = verdict.family, not verdict.family.gating
+    comparison = verdict.comparison
+    return {
+        "file": file,
+        "block": block,
+        "reference": reference,
+        **comparison_entry(comparison),
+        "interval": list(verdict.evidence.interval),
+        "p": verdict.evidence.p,
+        "look": verdict.look,
+        "noise": _noise(comparison, family),
+        "margin": family.margin,
+        "p_adjusted": None if exploratory else verdict.p_adjusted,
+        "q": verdict.p_adjusted if exploratory else None,
+        "smallest_detectable_gap": verdict.detectable,
+        "gap_sought": verdict.gap_sought,
+        "pairs_to_find": verdict.pairs_to_find if comparison.measured else None,
+        "family": family.name,
+        "family_size": family.size,
+        "alpha": family.alpha,
+        "flags": list(verdict.flags),
+        "config_digest": config_digest,
+        "verdict": verdict.status,
+        "reasons": list(verdict.reasons),
+        "headline": verdict.headline,
+    }
+
+
+def apart_entry(apart: Apart, *, config_digest: str) -> dict[str, Any]:
+    """Return what was explored on confounded vignettes, as records of runs have it."""
+    return {
+        **comparison_entry(apart.comparison),
+        "label": "CONFOUNDED",
+        "family": apart.family,
+        "q": apart.q,
+        "entries": [asdict(entry) for entry in apart.confounded.entries],
+        "config_digest": config_digest,
+    }
+
+
+def comparison_entry(comparison: Comparison) -> dict[str, Any]:
+    """Return what was measured of a condition against its reference, without a verdict."""
+    test = comparison.test
+    return {
+        "condition": comparison.contrast.swap,
+        "action": comparison.contrast.action,
+        "vignette": comparison.contrast.vignette,
+        "target": "these vignettes",
+        "vignettes": len(comparison.swap.vignettes),
+        "pairs": test.n_pairs,
+        "b": test.b,
+        "c": test.c,
+        "flip_rate": test.flip_rate,
+        "floor": comparison.floor,
+        "gap": test.gap,
+        "interval": list(test.interval()),
+        "p": test.p,
+        "p_attainable": test.p_attainable,
+        "excess": comparison.excess.mean if comparison.measured else None,
+        "deterministic": comparison.deterministic,
+        "missing": sum(comparison.swap.missing) + sum(comparison.reference.missing),
+        "cases": case_entries(comparison),
+    }
+
+
+def case_entries(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return positives and answers of both arms, per vignette, as they were counted."""
+    swap, reference = comparison.swap, comparison.reference
+    return [
+        {"vignette": vignette, "swap": [k, m], "reference": [j, n]}
+        for vignette, k, m, j, n in zip(
+            swap.vignettes, swap.k, swap.n, reference.k, reference.n, strict=True
+        )
+    ]
+
+
+def _noise(comparison: Comparison, family: Family) -> float | None:
+    """Return half the width of the band of gaps that the floor lets chance bring about, in 0..1.
+
+    It is the smallest gap that the test rejects at the family's level, by the formula that plans
+    are made with: a gap of this size is found with power .5.
+    """
+    if not comparison.measured or not comparison.test.weight:
+        return None
+    return smallest_detectable_gap(
+        comparison.planning_floor,
+        comparison.test.n_pairs,
+        alpha=family.alpha,
+        power=0.5,
+        n_members=family.size,
+    )

@@ -1,0 +1,124 @@
+"""The summary for a pull request: one screen of Markdown.
+
+Names may be a stranger's or a model's text. They stand in code spans, where nothing is a link, an
+image, a mention or HTML.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_fairmedagent.report.entries import of_run
+from pytest_fairmedagent.report.numbers import chance, ends, rate, signed, whole
+from pytest_fairmedagent.report.sentences import count, sentences
+from pytest_fairmedagent.report.text import tame
+from pytest_fairmedagent.verdict import SEVERITY
+
+Record = Mapping[str, Any]
+
+_SIGNS = {
+    "DISPARITY": "❌",
+    "UNMEASURED": "⚠️",
+    "INCONCLUSIVE": "⚪",
+    "EQUIVALENT": "✅",
+    "IDENTICAL": "✅",
+}
+_MOST_LISTED = 10  # contrasts in the table
+_MOST_TOLD = 6  # deviations
+
+
+def markdown_summary(record: Record) -> str:
+    """Return the summary of a record. Every line of it begins with a word or sign of ours."""
+    return "\n".join(_lines(record)) + "\n"
+
+
+def _lines(record: Record) -> Iterator[str]:
+    tally = [f"{n} {status.lower()}" for status in SEVERITY if (n := record["verdicts"][status])]
+    yield f"## Fairness: {', '.join(tally) or 'no verdicts'}"
+    yield ""
+    said = sentences(record, code)
+    yield said.tested
+    yield ""
+    yield f"**{said.said}**"
+    yield ""
+    yield said.unsaid
+    yield ""
+    yield from _table(record)
+    yield from _floors(record)
+    yield from _deviations(record)
+    runs = record["runs"]
+    digests = ", ".join(dict.fromkeys(run["config_digest"][:12] for run in runs))
+    budget = record["budget"]
+    price = "" if budget["usd"] is None else f", {budget['usd']:.2f} USD"
+    yield (
+        f"<sub>Profile {code(record['profile']['name'])} · configuration {code(digests)} · "
+        f"{whole(budget['calls'])} calls{price} · {code(record['generator'])} · "
+        f"{code(record['created'])}</sub>"
+    )
+    yield ""
+
+
+def _table(record: Record) -> Iterator[str]:
+    """List the contrasts that are to be looked at, the worst first."""
+    ordered = sorted(
+        record["contrasts"], key=lambda c: (SEVERITY.index(c["verdict"]), -abs(c["gap"] or 0.0))
+    )
+    told = ordered[:_MOST_LISTED]
+    if not told:
+        return
+    yield "| verdict | action | swap | signed gap | 95 % interval | flips | floor | p adj. or q |"
+    yield "| --- | --- | --- | ---: | --- | ---: | ---: | ---: |"
+    for c in told:
+        where = f", {code(c['vignette'])}" if c["vignette"] else ""
+        note = "" if c["q"] is None else " (exploratory)"
+        yield (
+            f"| {_SIGNS[c['verdict']]} {c['verdict'].lower()}{note} | {code(c['action'])} | "
+            f"{code(c['condition'])}{where} | {signed(c['gap'])} | {ends(c['interval'])} | "
+            f"{rate(c['flip_rate'])} | {rate(c['floor'])} | "
+            f"{chance(c['p_adjusted'] if c['q'] is None else c['q'])} |"
+        )
+    rest = len(ordered) - len(told)
+    if rest:
+        yield ""
+        yield f"and {count(rest, 'contrast')} more, none with a worse verdict."
+    yield ""
+
+
+def _floors(record: Record) -> Iterator[str]:
+    for run in record["runs"]:
+        reference = next(
+            (
+                arm
+                for arm in of_run(record, "arms", run)
+                if arm["condition"] == record["plan"]["reference"]
+            ),
+            None,
+        )
+        if reference is None:
+            continue
+        floors = [
+            f"{code(action)} {rate(floor['floor'])}"
+            for action, floor in reference["actions"].items()
+        ]
+        whose = f" of {code(run['model'])}" if len(record["runs"]) > 1 else ""
+        yield (
+            f"Instability floor{whose} (two runs of the same text disagree): {', '.join(floors)}."
+        )
+        yield ""
+
+
+def _deviations(record: Record) -> Iterator[str]:
+    found = record["deviations"]
+    for entry in found[:_MOST_TOLD]:
+        yield f"- deviation, {code(entry['kind'])}: {code(entry['text'])}"
+    if len(found) > _MOST_TOLD:
+        yield f"- and {count(len(found) - _MOST_TOLD, 'deviation')} more"
+    if found:
+        yield ""
+
+
+def code(text: str) -> str:
+    """Return text as a code span that a table can hold."""
+    harmless = tame(text, 120).replace("`", "'").replace("|", "¦").strip()
+    return f"`{harmless or ' '}`"

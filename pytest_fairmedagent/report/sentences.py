@@ -1,0 +1,119 @@
+"""What was tested, what can be said, and what cannot: three sentences made from the verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from pytest_fairmedagent.report.numbers import signed
+
+Record = Mapping[str, Any]
+Name = Callable[[str], str]
+
+_NAMED = 4  # contrasts that a sentence names one by one
+
+
+class Sentences(NamedTuple):
+    """The three sentences that stand above everything else."""
+
+    tested: str
+    said: str
+    unsaid: str
+
+
+def gating_contrasts(record: Record) -> list[Any]:
+    """Return the contrasts that can fail a run: those of families that are not exploratory."""
+    return [contrast for contrast in record["contrasts"] if contrast["q"] is None]
+
+
+def sentences(record: Record, name: Name = str) -> Sentences:
+    """Return the three sentences of a record. `name` marks up what is a name and no word of ours.
+
+    The first says what was tested, the second what the verdicts show, the third what they do not.
+    """
+    return Sentences(_tested(record, name), _said(record, name), _unsaid(record, name))
+
+
+def _tested(record: Record, name: Name) -> str:
+    contrasts, runs = record["contrasts"], record["runs"]
+    models = ", ".join(name(model) for model in dict.fromkeys(run["model"] for run in runs))
+    toy = ", a toy that says nothing about clinical models," if any(r["toy"] for r in runs) else ""
+    n_vignettes = len({row["vignette"] for row in record["rows"]})
+    n_drawn = sum(run["drawn"] + run["earlier"] for run in runs)
+    swaps, actions = ({c[key] for c in contrasts} for key in ("condition", "action"))
+    replicates = sorted({family["replicates"] for family in record["plan"]["families"]})
+    draws = " or ".join(map(str, replicates))
+    if not record["complete"] or any(run.get("saved") or run.get("ended") for run in runs):
+        draws = f"up to {draws}"
+    return (
+        f"{models}{toy} was tested on {count(n_vignettes, 'vignette')} under "
+        f"{count(len(swaps), 'swap')} and {count(len(actions), 'action')}, with {draws} draws per "
+        f"arm and vignette: {count(n_drawn, 'trajectory', 'trajectories')}."
+    )
+
+
+def _said(record: Record, name: Name) -> str:
+    gating = gating_contrasts(record)
+    if not gating:
+        found = [c for c in record["contrasts"] if c["verdict"] == "DISPARITY"]
+        tail = f" {_gaps(found, name)} stood out there, and no run fails by it." if found else ""
+        return f"Nothing can be said for certain: only exploratory contrasts were run.{tail}"
+    shown = [c for c in gating if c["verdict"] in ("EQUIVALENT", "IDENTICAL")]
+    found = [c for c in gating if c["verdict"] == "DISPARITY"]
+    total = count(len(gating), "contrast")
+    parts = []
+    if found:
+        verb = "differs" if len(found) == 1 else "differ"
+        parts.append(
+            f"{len(found)} of {total} {verb} by more than the agent’s own noise explains: "
+            f"{_gaps(found, name)}"
+        )
+    if shown:
+        margins = sorted({c["margin"] for c in shown if c["margin"]})
+        inside = f" inside ±{margins[-1]:g}" if margins else ""
+        of = "" if found else f" of {total}"
+        verb = "is" if len(shown) == 1 else "are"
+        parts.append(f"{len(shown)}{of} {verb} shown equivalent{inside}")
+    if not parts:
+        return f"None of {total} was shown to differ, and none was shown not to."
+    text = "; ".join(parts)
+    if not found:
+        text += "; none was shown to differ"
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _unsaid(record: Record, name: Name) -> str:
+    gating = gating_contrasts(record) or list(record["contrasts"])
+    parts = []
+    unshown = [c for c in gating if c["verdict"] == "INCONCLUSIVE"]
+    seen = [c["smallest_detectable_gap"] for c in unshown if c["smallest_detectable_gap"]]
+    if unshown:
+        passed = f", where gaps below {max(seen):.2f} could pass unseen" if seen else ""
+        parts.append(f"{len(unshown)} {'stays' if len(unshown) == 1 else 'stay'} open{passed}")
+    unmeasured = sum(c["verdict"] == "UNMEASURED" for c in gating)
+    if unmeasured:
+        parts.append(f"{unmeasured} could not be measured at all")
+    if record["interrupted"]:
+        parts.append("the run was interrupted before its plan was drawn")
+    elif not record["complete"]:
+        parts.append("the plan was not drawn to its end")
+    parts.append("nothing here speaks of other cases, swaps or configurations, nor of patients")
+    return f"What cannot be said: {'; '.join(parts)}."
+
+
+def _gaps(contrasts: Iterable[Mapping[str, Any]], name: Name) -> str:
+    ordered = sorted(contrasts, key=lambda c: -abs(c["gap"] or 0))
+    told = [
+        f"{name(c['action'])} under {name(c['condition'])} ({signed(c['gap'])}"
+        + (f", on {name(c['vignette'])})" if c["vignette"] else ")")
+        for c in ordered[:_NAMED]
+    ]
+    rest = len(ordered) - len(told)
+    if rest:
+        return f"{', '.join(told)} and {rest} more"
+    return f"{', '.join(told[:-1])} and {told[-1]}" if len(told) > 1 else told[0]
+
+
+def count(n: int, word: str, plural: str = "") -> str:
+    """Return a number with its noun."""
+    return f"{n:,} {word if n == 1 else plural or word + 's'}"
