@@ -1,10 +1,7 @@
 """Trying again after a fault of the infrastructure, within a budget of time.
 
-Our own loop and no library's. Written with tenacity 9 it passes the same tests and takes as many
-statements, since the loop is all that a library brings: the pause (the server's own advice goes
-first), the end (a budget by the kind of fault, in which waiting for one's turn does not count), the
-turn in the throttle, the renewal of the lease meanwhile and the end of the run are ours either way,
-and as callbacks they are harder to follow than in the order in which they happen.
+tenacity loops; what is ours is when to stop and how long to wait: the server's own advice goes
+first, the budget depends on the kind of fault, and waiting for one's turn does not count.
 """
 
 from __future__ import annotations
@@ -13,6 +10,8 @@ import random
 import time
 from collections.abc import Callable
 from typing import TypeVar
+
+from tenacity import RetryCallState, Retrying, retry_if_exception
 
 from pytest_fairmedagent.errors import RATE_LIMITED, ModelError
 from pytest_fairmedagent.running.throttle import Throttle
@@ -47,16 +46,19 @@ def with_retries(
     hung. Waiting for one's turn is not counted: it is our own doing. Raises Stopped instead of
     starting a call when the run is being stopped.
     """
-    spent, wait, tries = 0.0, 1.0, 0
-    while True:
-        ticket = None
-        while ticket is None:
-            if stopped():
-                raise Stopped
+    spent = 0.0  # seconds in calls and pauses
+
+    def turn() -> int:
+        while not stopped():
             ticket = throttle.enter(LOOK_UP_S)
-            if ticket is None:
-                on_wait()
-        start = clock()
+            if ticket is not None:
+                return ticket
+            on_wait()
+        raise Stopped
+
+    def once() -> T:
+        nonlocal spent
+        ticket, start = turn(), clock()
         answered = limited = False
         try:
             result = call()
@@ -64,18 +66,39 @@ def with_retries(
             return result
         except ModelError as error:
             limited = error.kind == RATE_LIMITED
-            tries += 1
-            if error.retry_after_s:  # 0 is no advice: it would be asked for without end
-                pause = error.retry_after_s * random.uniform(1.0, 1.1)
-            else:
-                pause = min(wait, LONGEST_WAIT_S) * random.uniform(0.5, 1.0)
-            budget = budget_s(error)
-            spent += clock() - start + pause
-            over = pause > budget or (tries > 1 and spent > budget)
-            if not error.transient or over or stopped():
-                raise
+            raise
         finally:
+            spent += clock() - start
             throttle.leave(ticket, answered=answered, limited=limited)
-        on_retry()
-        sleep(pause)
-        wait *= 2
+
+    def pause(state: RetryCallState) -> float:
+        advised = _fault(state).retry_after_s
+        if advised:  # 0 is no advice: it would be asked for without end
+            return advised * random.uniform(1.0, 1.1)
+        doubled = min(2.0 ** (state.attempt_number - 1), LONGEST_WAIT_S)
+        return doubled * random.uniform(0.5, 1.0)
+
+    def over(state: RetryCallState) -> bool:
+        nonlocal spent
+        spent += state.upcoming_sleep
+        budget = budget_s(_fault(state))
+        late = state.attempt_number > 1 and spent > budget
+        return state.upcoming_sleep > budget or late or stopped()
+
+    def rest(seconds: float) -> None:
+        sleep(seconds)
+
+    return Retrying(
+        retry=retry_if_exception(lambda e: isinstance(e, ModelError) and e.transient),
+        wait=pause,
+        stop=over,
+        before_sleep=lambda state: on_retry(),
+        sleep=rest,
+        reraise=True,
+    )(once)
+
+
+def _fault(state: RetryCallState) -> ModelError:
+    error = state.outcome and state.outcome.exception()
+    assert isinstance(error, ModelError)  # noqa: S101 - nothing else is tried again
+    return error
