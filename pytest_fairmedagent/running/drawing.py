@@ -110,7 +110,7 @@ class Drawing:
         self._run = self._begin()
         stored = self.store.load(self._run, self._places.values())
         self._check(stored)
-        self._done = set(stored)
+        self._done, self._stored = set(stored), frozenset(stored)
         self._progress = Progress(total=len(self._places), price=self.budget.price)
         self._progress.done = self._progress.from_before = len(self._done)
         self._ended = ""
@@ -288,6 +288,7 @@ class Drawing:
         self.table = ReplicateTable(rows, self._digest, numbers=numbers)
         trajectories = [trajectory for row in rows.values() for trajectory in row]
         run, progress = self._run, self._progress
+        earlier = len(self._stored & self._asked)  # a sequential run may need less than is there
         if self._ended:  # it will be judged as it is, so more draws later are draws after a look
             self.store.note_look(run, self._reached)
         self.info = RunInfo(
@@ -298,8 +299,8 @@ class Drawing:
             config_digest=self._digest,
             seed=run.seed,
             created=run.created,
-            drawn=max(0, len(trajectories) - progress.from_before),
-            earlier=progress.from_before,
+            drawn=max(0, len(trajectories) - earlier),
+            earlier=earlier,
             since=min((finished for _, _, finished in found.values()), default=None),
             registered=run.registered_before_draws,
             earlier_looks=run.earlier_looks,
