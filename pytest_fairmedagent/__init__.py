@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from pytest_fairmedagent.domain import Trajectory as Trajectory
     from pytest_fairmedagent.errors import FairmedError as FairmedError
     from pytest_fairmedagent.plugin.assertions import assert_invariant as assert_invariant
+    from pytest_fairmedagent.plugin.baseline import (
+        assert_same_as_baseline as assert_same_as_baseline,
+    )
     from pytest_fairmedagent.study import Study as Study
     from pytest_fairmedagent.verdict import Verdict as Verdict
 
@@ -22,6 +25,7 @@ __version__ = "0.1.0"
 
 _HOME = {
     "assert_invariant": "pytest_fairmedagent.plugin.assertions",
+    "assert_same_as_baseline": "pytest_fairmedagent.plugin.baseline",
     "Case": "pytest_fairmedagent.domain",
     "FairmedError": "pytest_fairmedagent.errors",
     "HttpAgent": "pytest_fairmedagent.agents.http",
@@ -41,6 +45,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "assert_invariant",
+    "assert_same_as_baseline",
 ]
 
 

@@ -68,6 +68,10 @@ class StoreError(FairmedError):
     """A store that cannot be opened, is of another version, or lacks a trial it must hold."""
 
 
+class OwnCodeError(FairmedError):
+    """An outcome or relation of the user's own that failed, or returned what its kind forbids."""
+
+
 class DisparityError(AssertionError):
     """The signed exact test exceeds what the measured floor explains."""
 
@@ -76,6 +80,18 @@ class DisparityError(AssertionError):
 
 class InconclusiveError(AssertionError):
     """Neither a disparity nor equivalence was shown, and the run is strict."""
+
+    __module__ = "builtins"
+
+
+class UnreliableError(AssertionError):
+    """The floor of an action lies above its bound, interval and all."""
+
+    __module__ = "builtins"
+
+
+class RegressionError(AssertionError):
+    """A gap or a floor grew since the baseline, by more than the noise of both runs explains."""
 
     __module__ = "builtins"
 

@@ -75,6 +75,7 @@ class Study:
     estimate: Estimate = field(default_factory=lambda: Estimate(calls=0))
     table: ReplicateTable | None = field(default=None, init=False)
     info: RunInfo | None = field(default=None, init=False)
+    asked_by: object = field(default=None, init=False)  # whoever works with it now
     _judgement: Judgement | None = field(default=None, init=False)
     _present: set[Contrast] = field(default_factory=set, init=False)
 

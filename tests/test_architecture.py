@@ -26,6 +26,7 @@ FLOORS = {
     "analysis": 2.6,
     "shelf": 2.6,
     "report": 3,
+    "comparing": 3.05,
     "plugin": 3.1,
     "audit": 3.2,
     "cli": 3.2,

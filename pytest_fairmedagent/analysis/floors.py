@@ -81,7 +81,8 @@ def arm_floors(
     n = [list(row) for row in zip(*(c.n for c in counts), strict=True)]
     sizes = [len(table.rows[vignette, condition]) for vignette in vignettes]
     n_resamples = max(200, min(N_RESAMPLES, _MOST_DRAWN // len(vignettes)))
-    drawn = percentile_intervals(k, n, n_resamples=n_resamples, rng=seed)
+    cases = table.clusters_of(vignettes)
+    drawn = percentile_intervals(k, n, n_resamples=n_resamples, rng=seed, clusters=cases)
     # Missing answers may sit in a vote and abstain, as in the source study. That counts absent
     # trials as well, so it is done only where every vignette has equally many.
     replicates = sizes[0] if len(set(sizes)) == 1 else None
@@ -95,7 +96,7 @@ def arm_floors(
         tuple(actions),
         tuple(vignettes),
         counts,
-        pooled_floor(k, n),
+        pooled_floor(k, n, clusters=cases),
         drawn.pooled,
         drawn.outcomes,
         n_resamples,

@@ -113,7 +113,7 @@ def _prepared(
             (v, c): [*row, *[_ABSENT] * (planned - len(row))] if c in drawn else row
             for (v, c), row in table.rows.items()
         }
-        table = ReplicateTable(rows, found.configuration, found.outcomes)
+        table = ReplicateTable(rows, found.configuration, found.outcomes, clusters=found.clusters)
     else:
         fewest = min(len(table.rows[v, c]) for v in group.vignettes for c in drawn)
         fitted = [replace(family, replicates=fewest) for family in fitted]
@@ -187,7 +187,8 @@ def _unmeasured(
     # Without the reference's rows: figures of two arms that never met would be read as a gap.
     drawn = stray.drawn
     rows = {key: row for key, row in drawn.table.rows.items() if key[1] == stray.swap}
-    table = ReplicateTable(rows, drawn.config_digest, drawn.table.outcomes)
+    found = drawn.table
+    table = ReplicateTable(rows, drawn.config_digest, found.outcomes, clusters=found.clusters)
     vignettes = tuple(dict.fromkeys(vignette for vignette, _ in rows))
     judged = []
     for family in families:

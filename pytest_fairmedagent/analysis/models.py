@@ -59,7 +59,9 @@ def spread_of(arm: ArmFloors, *, seed: int) -> Spread | None:
     high = max(known, key=lambda index: arm.floors[index].rate)
     low = min(known, key=lambda index: arm.floors[index].rate)
     a, b = arm.counts[high], arm.counts[low]
-    difference = floor_difference(a.k, a.n, b.k, b.n, n_resamples=arm.n_resamples, rng=seed)
+    difference = floor_difference(
+        *(a.k, a.n, b.k, b.n), n_resamples=arm.n_resamples, rng=seed, clusters=a.clusters or None
+    )
     return Spread(arm.actions[high], arm.actions[low], difference)
 
 
@@ -99,6 +101,7 @@ def _differences(a: BaseArm, b: BaseArm, seed: int) -> list[Difference]:
     actions = [x for x in a.arm.actions if x in b.arm.actions]
     if not rows or not actions:
         return []
+    cases = [(a.arm.counts[0].clusters or a.arm.vignettes)[i] for i, _ in rows]
     k_a, n_a = _columns(a.arm, [i for i, _ in rows], actions)
     k_b, n_b = _columns(b.arm, [j for _, j in rows], actions)
     n_resamples = min(a.arm.n_resamples, b.arm.n_resamples)
@@ -109,6 +112,7 @@ def _differences(a: BaseArm, b: BaseArm, seed: int) -> list[Difference]:
                 *(_take(table, index) for table in (k_a, n_a, k_b, n_b)),
                 n_resamples=n_resamples,
                 rng=seed,
+                clusters=cases,
             )
         except ValueError:  # one of them has no replicate pair on these vignettes
             continue

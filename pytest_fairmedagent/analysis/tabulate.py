@@ -40,7 +40,7 @@ class RecordedTable(ReplicateTable):
     def part(self, vignettes: Sequence[str], conditions: Sequence[str]) -> RecordedTable:
         """Return the table of some arms. What either of the two has read serves both."""
         rows = {(v, c): self.rows[v, c] for v in vignettes for c in conditions}
-        part = RecordedTable(rows, self.configuration, self.outcomes)
+        part = RecordedTable(rows, self.configuration, self.outcomes, clusters=self.clusters)
         part.__dict__["_labels"] = self._labels
         return part
 

@@ -3,9 +3,19 @@
 from pytest_fairmedagent.domain.band import Adjudicator, Band
 from pytest_fairmedagent.domain.condition import KINDS, Case, Catalogue, Condition, render
 from pytest_fairmedagent.domain.confounding import Confounded, confounded
-from pytest_fairmedagent.domain.outcome import ACTIONS, OUTCOMES, Outcome
+from pytest_fairmedagent.domain.outcome import (
+    ACTIONS,
+    BINARY,
+    ORDINAL,
+    OUTCOME_KINDS,
+    OUTCOMES,
+    SCORE,
+    SET,
+    Outcome,
+)
+from pytest_fairmedagent.domain.own import Relation, Swap
 from pytest_fairmedagent.domain.plan import Arm, Contrast, Family, Plan
-from pytest_fairmedagent.domain.table import Counts, ReplicateTable
+from pytest_fairmedagent.domain.table import Counts, Readings, ReplicateTable
 from pytest_fairmedagent.domain.trajectory import Trajectory, Trial
 from pytest_fairmedagent.domain.variants import n_variants, variants
 from pytest_fairmedagent.domain.vignette import (
@@ -23,10 +33,15 @@ from pytest_fairmedagent.domain.vignette import (
 
 __all__ = [
     "ACTIONS",
+    "BINARY",
     "DIFFICULTIES",
     "DOMAINS",
     "KINDS",
+    "ORDINAL",
     "OUTCOMES",
+    "OUTCOME_KINDS",
+    "SCORE",
+    "SET",
     "SETTINGS",
     "Adjudicator",
     "Arm",
@@ -44,9 +59,12 @@ __all__ = [
     "Outcome",
     "Plan",
     "Pool",
+    "Readings",
     "ReferenceOrders",
+    "Relation",
     "ReplicateTable",
     "Silence",
+    "Swap",
     "Trajectory",
     "Trial",
     "Vignette",

@@ -12,6 +12,8 @@ from typing import Any
 
 from pytest_fairmedagent.domain.trajectory import Trajectory
 
+BINARY, ORDINAL, SCORE, SET = OUTCOME_KINDS = ("binary", "ordinal", "score", "set")
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -20,12 +22,18 @@ class Outcome:
     `read` returns a bool for an action, a number for an ordinal or score outcome, a frozenset of
     ids for a set outcome, and None where the trajectory does not say: a missing answer is neither
     yes nor no. `kind` is `binary`, `ordinal`, `score` or `set`; all but the first have statistics
-    of their own and never enter a flip rate.
+    of their own and never enter a flip rate. `unit` is what one step of a score is called, such as
+    "points". `digest` tells the versions of a user's own outcome apart, "" for a built-in one.
     """
 
     id: str
     read: Callable[[Trajectory], Any]
-    kind: str = "binary"
+    kind: str = BINARY
+    unit: str = ""
+    digest: str = ""
+
+    def __call__(self, trajectory: Trajectory) -> Any:
+        return self.read(trajectory)
 
 
 def _flag(action: str, stage: str, name: str) -> Outcome:
@@ -63,13 +71,13 @@ _BUILT_IN = (
 ACTIONS: Mapping[str, Outcome] = {outcome.id: outcome for outcome in _BUILT_IN}
 
 
-def _number(stage: str, name: str, kind: str) -> Outcome:
+def _number(stage: str, name: str, kind: str, unit: str) -> Outcome:
     def read(trajectory: Trajectory) -> float | None:
         value = _value(trajectory, name, stage, name)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return value if is_number else None  # type: ignore[return-value]
 
-    return Outcome(name, read, kind)
+    return Outcome(name, read, kind, unit)
 
 
 def _set(stage: str, name: str) -> Outcome:
@@ -77,15 +85,15 @@ def _set(stage: str, name: str) -> Outcome:
         value = _value(trajectory, name, stage, name)
         return frozenset(map(str, value)) if isinstance(value, list | tuple) else None
 
-    return Outcome(name, read, "set")
+    return Outcome(name, read, SET)
 
 
 _FURTHER = (
-    _number("triage", "esi_acuity", "ordinal"),
-    _number("triage", "urgency_score", "score"),
+    _number("triage", "esi_acuity", ORDINAL, "levels"),
+    _number("triage", "urgency_score", SCORE, "points"),
     _set("order", "orders"),
-    _number("prescribe", "analgesia_tier", "ordinal"),
-    _number("document", "followup_days", "score"),
+    _number("prescribe", "analgesia_tier", ORDINAL, "tiers"),
+    _number("document", "followup_days", SCORE, "days"),
     _set("document", "note_flags"),
 )
 

@@ -7,8 +7,10 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from pytest_fairmedagent.domain.confounding import Confounded
+from pytest_fairmedagent.domain.outcome import BINARY, OUTCOMES
 
 
 @dataclass(frozen=True, order=True)
@@ -30,7 +32,13 @@ class Family:
 
     `replicates` is the number of draws per arm and vignette. `margin` is the largest signed gap
     (in 0..1) that would not matter; None where nothing may be called equivalent. A family that is
-    not `gating` is exploratory: its contrasts get q-values and never fail a run.
+    not `gating` is exploratory: its contrasts get q-values and never fail a run. `actions` may name
+    outcomes that are no actions; `margins` has the margin of each of these, in its own units.
+    `relation` names a test of the user's own (and its version) that stands in for the built-in one.
+    A family without swaps has no members: its items ask for floors only.
+
+    `variants` has, for each vignette that is drawn in several, their ids and digests, the vignette
+    itself first. A contrast pools over them; the vignette is their cluster.
     """
 
     name: str
@@ -42,6 +50,30 @@ class Family:
     alpha: float = 0.05
     gating: bool = True
     per_vignette: bool = False
+    margins: tuple[tuple[str, float | None], ...] = ()
+    relation: str = ""
+    variants: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+
+    def cases_of(self, vignette: str) -> tuple[str, ...]:
+        """Return the ids of a vignette's variants; itself alone where it has none."""
+        found = dict(self.variants).get(vignette)
+        return (vignette,) if found is None else tuple(name for name, _ in found)
+
+    @property
+    def cases(self) -> tuple[str, ...]:
+        """The vignettes with all their variants."""
+        return tuple(case for vignette in self.vignettes for case in self.cases_of(vignette))
+
+    @property
+    def n_pooled(self) -> int:
+        """How many cases a contrast pools over; the fewest, where each is on one vignette."""
+        if not self.per_vignette:
+            return len(self.cases)
+        return min((len(self.cases_of(vignette)) for vignette in self.vignettes), default=1)
+
+    def margin_of(self, outcome: str) -> float | None:
+        """Return the margin of an outcome in its own units; None where there is none."""
+        return dict(self.margins).get(outcome, self.margin)
 
     @property
     def members(self) -> Iterator[Contrast]:
@@ -75,7 +107,7 @@ class Plan:
     of the contrast and explored apart.
 
     `sequential` is how often the data are looked at: `off` once, at the end; `gs` at five planned
-    looks; `e` after every round.
+    looks; `e` after every round. `outcomes` has id, kind and digest of the user's own ones.
     """
 
     families: tuple[Family, ...]
@@ -84,6 +116,7 @@ class Plan:
     shams: tuple[str, ...] = ()
     sequential: str = "off"
     confounded: tuple[Confounded, ...] = ()
+    outcomes: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def replicates(self) -> int:
@@ -96,21 +129,45 @@ class Plan:
 
     @property
     def actions(self) -> tuple[str, ...]:
+        """The registered outcomes that are actions: these have flip rates."""
+        return tuple(name for name in self._named if self.kind_of(name) == BINARY)
+
+    @property
+    def further(self) -> tuple[str, ...]:
+        """The registered outcomes of other kinds, which never enter a flip rate."""
+        return tuple(name for name in self._named if self.kind_of(name) != BINARY)
+
+    @property
+    def _named(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(a for f in self.families for a in f.actions))
+
+    def kind_of(self, outcome: str) -> str:
+        """Return the kind of an outcome; one that nothing is known of is an action."""
+        own = {name: kind for name, kind, _ in self.outcomes}
+        return own.get(outcome) or (OUTCOMES[outcome].kind if outcome in OUTCOMES else BINARY)
 
     @cached_property
     def digest(self) -> str:
         """Hex SHA-256 of everything registered."""
-        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self._content(), sort_keys=True).encode()).hexdigest()
 
     @cached_property
     def design_digest(self) -> str:
         """The same without replicates: two plans that differ in nothing else are looks at one."""
-        content = asdict(self)
+        content = self._content()
         del content["sequential"]
         for family in content["families"]:
             del family["replicates"]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    def _content(self) -> dict[str, Any]:
+        """Return what digests are made of; what is not used leaves them as they were before it."""
+        content = asdict(self)
+        for part in (content, *content["families"]):
+            for name in ("outcomes", "margins", "relation", "variants"):
+                if name in part and not part[name]:
+                    del part[name]
+        return content
 
     def family(self, name: str) -> Family:
         return next(f for f in self.families if f.name == name)
@@ -136,9 +193,8 @@ class Plan:
         return tuple(vignette for vignette in every if vignette not in left_out) or every
 
     def _all(self, contrast: Contrast) -> tuple[str, ...]:
-        if contrast.vignette is not None:
-            return (contrast.vignette,)
-        return self.family(contrast.family).vignettes
+        family = self.family(contrast.family)
+        return family.cases if contrast.vignette is None else family.cases_of(contrast.vignette)
 
     def arms(self, contrasts: Iterable[Contrast]) -> tuple[Arm, ...]:
         """Return the arms that the contrasts need: their swaps, the reference and the controls.
@@ -149,9 +205,10 @@ class Plan:
         needed: dict[tuple[str, str], int] = {}
         for contrast in contrasts:
             family = families[contrast.family]
-            vignettes = family.vignettes if contrast.vignette is None else (contrast.vignette,)
-            for vignette in vignettes:
-                for condition in (self.reference, contrast.swap, *self.controls):
+            for vignette in self._all(contrast):
+                # A contrast of the reference with itself asks for its floor, and for nothing more.
+                controls = () if contrast.swap == self.reference else self.controls
+                for condition in (self.reference, contrast.swap, *controls):
                     key = (vignette, condition)
                     needed[key] = max(needed.get(key, 0), family.replicates)
         return tuple(Arm(v, c, r) for (v, c), r in needed.items())

@@ -6,8 +6,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
-from pytest_fairmedagent.domain.outcome import ACTIONS, Outcome
+from pytest_fairmedagent.domain.outcome import OUTCOMES, Outcome
 from pytest_fairmedagent.domain.trajectory import Trajectory
 
 
@@ -15,13 +16,48 @@ from pytest_fairmedagent.domain.trajectory import Trajectory
 class Counts:
     """Per vignette of one arm: positives `k` among `n` answers, and how many are `missing`.
 
-    All three have one entry per vignette of `vignettes`.
+    All have one entry per vignette of `vignettes`. `clusters` names the case that each is a variant
+    of; empty where every vignette is a case of its own.
     """
 
     vignettes: tuple[str, ...]
     k: tuple[int, ...]
     n: tuple[int, ...]
     missing: tuple[int, ...]
+    clusters: tuple[str, ...] = ()
+
+    @property
+    def firsts(self) -> list[int]:
+        """The place of the first variant of each case."""
+        return _firsts(self.clusters or self.vignettes)
+
+    @property
+    def missing_share(self) -> float:
+        """Share of answers that are missing, in 0..1; 0 for an arm without trials."""
+        total = sum(self.n) + sum(self.missing)
+        return sum(self.missing) / total if total else 0.0
+
+
+@dataclass(frozen=True)
+class Readings:
+    """Per vignette of one arm: its answers in order of draw, and how many are `missing`.
+
+    For outcomes that cannot be counted: `cells` holds numbers or sets, without what is missing.
+    """
+
+    vignettes: tuple[str, ...]
+    cells: tuple[tuple[Any, ...], ...]
+    missing: tuple[int, ...]
+    clusters: tuple[str, ...] = ()
+
+    @property
+    def firsts(self) -> list[int]:
+        """The place of the first variant of each case."""
+        return _firsts(self.clusters or self.vignettes)
+
+    @property
+    def n(self) -> tuple[int, ...]:
+        return tuple(len(cell) for cell in self.cells)
 
     @property
     def missing_share(self) -> float:
@@ -36,13 +72,15 @@ class ReplicateTable:
 
     `rows` maps (vignette, condition) to its trajectories in order of draw. `configuration` is the
     digest of the configuration they were drawn in: one table never mixes two. `numbers` has the
-    replicates (from 0, rising) of the rows; a row that is not in it has no holes.
+    replicates (from 0, rising) of the rows; a row that is not in it has no holes. `clusters` has
+    the case of each vignette that is a variant of one; the case is the cluster of all statistics.
     """
 
     rows: Mapping[tuple[str, str], Sequence[Trajectory]]
     configuration: str
-    outcomes: Mapping[str, Outcome] = field(default_factory=lambda: ACTIONS)
+    outcomes: Mapping[str, Outcome] = field(default_factory=lambda: OUTCOMES)
     numbers: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
+    clusters: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:
@@ -56,21 +94,25 @@ class ReplicateTable:
         kept = {key: bisect_left(self.replicates(*key), replicates) for key in self.rows}
         rows = {key: row[: kept[key]] for key, row in self.rows.items()}
         numbers = {key: row[: kept[key]] for key, row in self.numbers.items()}
-        return ReplicateTable(rows, self.configuration, self.outcomes, numbers)
+        return ReplicateTable(rows, self.configuration, self.outcomes, numbers, self.clusters)
 
     def replicates(self, vignette: str, condition: str) -> Sequence[int]:
         """Return the replicate, from 0, of each trajectory of a row."""
         key = (vignette, condition)
         return self.numbers.get(key) or range(len(self.rows[key]))
 
+    def clusters_of(self, vignettes: Iterable[str]) -> tuple[str, ...]:
+        """Return the case of each vignette: itself, unless it is a variant."""
+        return tuple(self.clusters.get(vignette, vignette) for vignette in vignettes)
+
     def has(self, vignettes: Iterable[str], condition: str) -> bool:
         return all(self.rows.get((vignette, condition)) for vignette in vignettes)
 
     @cached_property
-    def _labels(self) -> dict[tuple[str, str, str], tuple[bool | None, ...]]:
+    def _labels(self) -> dict[tuple[str, str, str], tuple[Any, ...]]:
         return {}
 
-    def labels(self, vignette: str, condition: str, action: str) -> tuple[bool | None, ...]:
+    def labels(self, vignette: str, condition: str, action: str) -> tuple[Any, ...]:
         """Return the answers of one cell in order of draw, None where missing."""
         key = (vignette, condition, action)
         if key not in self._labels:
@@ -87,6 +129,17 @@ class ReplicateTable:
             k=tuple(cell.count(True) for cell in cells),
             n=tuple(len(cell) - cell.count(None) for cell in cells),
             missing=tuple(cell.count(None) for cell in cells),
+            clusters=self.clusters_of(vignettes),
+        )
+
+    def readings(self, vignettes: Sequence[str], condition: str, outcome: str) -> Readings:
+        """Return the answers of one arm, per vignette, of an outcome of any kind."""
+        cells = [self.labels(vignette, condition, outcome) for vignette in vignettes]
+        return Readings(
+            vignettes=tuple(vignettes),
+            cells=tuple(tuple(x for x in cell if x is not None) for cell in cells),
+            missing=tuple(cell.count(None) for cell in cells),
+            clusters=self.clusters_of(vignettes),
         )
 
     def incomplete(self, vignettes: Sequence[str], condition: str) -> Counts:
@@ -97,7 +150,13 @@ class ReplicateTable:
             k=tuple(sum(not t.complete for t in row) for row in rows),
             n=tuple(len(row) for row in rows),
             missing=(0,) * len(rows),
+            clusters=self.clusters_of(vignettes),
         )
+
+    def same_outputs(self, vignettes: Sequence[str], condition: str, other: str) -> bool:
+        """Whether whole outputs repeat in two arms and agree."""
+        outputs = self.repeats(vignettes, condition)
+        return outputs is not None and outputs == self.repeats(vignettes, other)
 
     def repeats(
         self, vignettes: Sequence[str], condition: str
@@ -110,3 +169,9 @@ class ReplicateTable:
                 return None
             found.append(row[0].outputs)
         return found
+
+
+def _firsts(clusters: Sequence[str]) -> list[int]:
+    return list({cluster: place for place, cluster in reversed(list(enumerate(clusters)))}.values())[
+        ::-1
+    ]

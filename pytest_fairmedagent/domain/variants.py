@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Mapping
 from dataclasses import replace
 
 from pytest_fairmedagent.domain.vignette import Pool, Vignette, fill
@@ -15,7 +16,9 @@ def n_variants(vignette: Vignette) -> int:
 
 
 def variants(vignette: Vignette, n: int, seed: int) -> tuple[Vignette, ...]:
-    """Return `n` distinct variants of a case: the base first, then `BASE~2`, `BASE~3`, ...
+    """Return `n` distinct variants of a case: the base first, then `BASE-v2`, `BASE-v3`, ...
+
+    No case can have such an id of its own, for '-' stands in none.
 
     Equal arguments give equal variants on every machine, and a smaller `n` gives the first of them,
     so that more variants add rows and redraw none. Raises ValueError where the pools do not give
@@ -32,8 +35,13 @@ def variants(vignette: Vignette, n: int, seed: int) -> tuple[Vignette, ...]:
     while len(drawn) < n:
         number = rng.randrange(1, most)
         if number not in drawn:
-            drawn[number] = _variant(vignette, number, f"{vignette.id}~{len(drawn) + 1}")
+            drawn[number] = _variant(vignette, number, f"{vignette.id}-v{len(drawn) + 1}")
     return tuple(drawn.values())
+
+
+def clusters_of(vignettes: Mapping[str, Vignette]) -> dict[str, str]:
+    """Return the base of each vignette that is a variant, by id."""
+    return {name: v.base for name, v in vignettes.items() if v.base != name}
 
 
 def _variant(vignette: Vignette, number: int, name: str) -> Vignette:

@@ -37,6 +37,7 @@ class PlanFile(Strict):
     name: Slug
     says: Text
     vignettes: str = "shipped"
+    variants: Annotated[int, Field(ge=1, le=1000)] = 1
     catalogue: str = ""
     replicates: Replicates
     margin: Share | None = None

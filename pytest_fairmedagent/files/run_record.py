@@ -119,10 +119,9 @@ class CasePart(Part):
     reference: Counted
 
 
-class ComparisonPart(Part):
-    """A condition against its reference on one action."""
+class MeasuredPart(Part):
+    """A condition against a reference on one action."""
 
-    reference: str
     condition: str
     action: str
     vignette: str | None
@@ -139,6 +138,12 @@ class ComparisonPart(Part):
     missing: Count
     cases: list[CasePart]
     config_digest: str
+
+
+class ComparisonPart(MeasuredPart):
+    """The same, with the reference named."""
+
+    reference: str
 
 
 class ContrastPart(ComparisonPart):
@@ -160,6 +165,13 @@ class ContrastPart(ComparisonPart):
 
 class ControlPart(ComparisonPart):
     kind: Literal["identical", "sham"]
+
+
+class ConfoundedPart(MeasuredPart):
+    """What was seen on vignettes where a difference can be clinically right. No verdict."""
+
+    family: str
+    q: Rate
 
 
 class GuardPart(Part):
@@ -218,6 +230,7 @@ class RunRecord(Part):
     arms: list[ArmPart]
     contrasts: list[ContrastPart]
     controls: list[ControlPart]
+    confounded: list[ConfoundedPart] = Field(default=[], description="set apart, never claimed")
     guards: list[GuardPart]
     diagnostics: list[Note]
     deviations: list[Note] = Field(description="what was not as the plan has it")

@@ -22,14 +22,15 @@ class Settings:
     configuration never receives a key for a foreign host.
     """
 
-    model: str
-    decoding: str
+    models: tuple[str, ...]
+    decodings: tuple[str, ...]
     base_url: str | None
     base_url_trusted: bool
     agent: str | None
     scaffold: str
     exposure: tuple[str, ...]
     vignettes: str | None
+    variants: int | None
     swaps: tuple[str, ...]
     actions: tuple[str, ...]
     replicates: int | None
@@ -53,6 +54,7 @@ class Settings:
     offline: bool
     keep_raw: bool
     reports: tuple[Path, ...]
+    baseline: Path | None
 
 
 def resolve(
@@ -67,17 +69,15 @@ def resolve(
     Raises PlanError that names the option, where its value came from, and what was expected.
     """
 
+    def several(name: str) -> tuple[str, ...]:
+        given = option(name)
+        values = tuple(map(str, given)) if isinstance(given, list) else ()
+        return values or (text(name)[0] or "",)
+
     def text(name: str) -> tuple[str | None, str]:
         dashed = name.replace("_", "-")
         given = option(name)
-        if isinstance(given, list):
-            if len(given) > 1:
-                raise PlanError(
-                    f"--fairmed-{dashed} is given {len(given)} times; one run measures one. Start "
-                    "a run for each, and compare their records."
-                )
-            given = given[0] if given else None
-        if given is not None:
+        if given is not None and not isinstance(given, list):
             return str(given), f"--fairmed-{dashed}"
         variable = f"FAIRMED_{name.upper()}"
         if env.get(variable):
@@ -105,14 +105,15 @@ def resolve(
     unmeasured = value("unmeasured", _one_of("fail", "skip"), "'fail' or 'skip'")
     base_url, origin = text("base_url")
     return Settings(
-        model=text("model")[0] or "",
-        decoding=text("decoding")[0] or "",
+        models=several("model"),
+        decodings=several("decoding"),
         base_url=base_url,
         base_url_trusted=not origin.startswith("ini"),
         agent=text("agent")[0],
         scaffold=text("scaffold")[0] or "direct",
         exposure=words("exposure"),
         vignettes=text("vignettes")[0],
+        variants=value("variants", _integer(1, 1000), "a whole number from 1 to 1000"),
         swaps=tuple(name for name in words("swaps") if not name.endswith(".toml")),
         actions=words("actions"),
         replicates=value("replicates", _integer(1, 100_000), "a whole number from 1 to 100000"),
@@ -141,6 +142,7 @@ def resolve(
         offline=bool(value("offline", _flag, "yes or no")),
         keep_raw=value("keep_raw", _flag, "yes or no") is not False,
         reports=_reports(option("report"), root),
+        baseline=path("baseline"),
     )
 
 

@@ -9,6 +9,11 @@ from functools import lru_cache
 from pytest_fairmedagent.lint.words import PHRASES, kind_of
 
 _WORD = re.compile(r"[^\W\d_]+")
+# "White cells" begins a sentence with a capital and is nobody.
+_THINGS = re.compile(
+    r" (?:blood )?(?:cells?|counts?|matter|plaques?|exudates?|stools?|sputum|discharge"
+    r"|patch|patches|spots?|eschar|lesions?)\b"
+)
 
 # What two kinds of words say together: a pronoun is as good as the sex it goes with.
 ATTRIBUTE = {"pronoun": "sex", "anatomy": "sex", "name": "name"}
@@ -31,6 +36,11 @@ class Cue:
 _kind_of = lru_cache(maxsize=50_000)(kind_of)
 
 
+def is_thing(text: str, end: int) -> bool:
+    """Return whether a color that ends here is that of a thing."""
+    return bool(_THINGS.match(text, end))
+
+
 @lru_cache(maxsize=4096)  # names of orders come again in case after case
 def cues(text: str) -> tuple[Cue, ...]:
     """Return the cues of a text in order. A word inside a phrase is told once, as the phrase."""
@@ -40,7 +50,7 @@ def cues(text: str) -> tuple[Cue, ...]:
         word = hit.group()
         words.add(word.lower())
         kind = _kind_of(word)
-        if kind:
+        if kind and not (kind == "race" and is_thing(text, hit.end())):
             found.append(Cue(kind, hit.start(), hit.end(), word))
     phrases = [
         Cue(kind, hit.start(), hit.end(), hit.group())

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from pytest_fairmedagent.domain import Catalogue, Vignette
 from pytest_fairmedagent.lint.arms import conditions_of
-from pytest_fairmedagent.lint.cues import Cue, attributes, cues
+from pytest_fairmedagent.lint.cues import Cue, attributes, cues, is_thing
 from pytest_fairmedagent.lint.finding import ERROR, WARNING, Hit
 from pytest_fairmedagent.lint.names import names_in
 from pytest_fairmedagent.lint.texts import Piece
@@ -37,7 +37,7 @@ _ONLY_IF_STATED = {"anatomy", "hand", "month", "disability"}
 # "they" is no sex; still it is a word for a person that the descriptor may contradict.
 _NEUTRAL = {"they", "them", "their", "theirs", "themself", "themselves"}
 
-_HAND = re.compile(r"\b(?:hands?|wrists?|fingers?|thumbs?|arms?|forearms?|elbows?|shoulders?)\b")
+_HAND = re.compile(r"\b(?:hands?|wrists?|fingers?|thumbs?|arms?|forearms?|elbows?)\b")
 _COMPUTED = re.compile(
     r"\be?GFR\b|% (?:of )?predicted|\bpredicted (?:value|FEV1|peak)|\bpercentile\b|\b[zt]-score\b"
     r"|\bage-adjusted\b|\brace-adjusted\b|\bCHA2DS2|\bQRISK|\bASCVD\b|\bideal body weight\b"
@@ -123,7 +123,9 @@ def check_frozen(
             told.update(range(cue.start, cue.end))
             yield _cue_hit(vignette, piece, cue, stated)
         for hit in telling.finditer(piece.text):
-            if hit.start() not in told and piece.holds(*hit.span()):
+            if is_thing(piece.text, hit.end()) or hit.start() in told:
+                continue
+            if piece.holds(*hit.span()):
                 yield Hit(
                     "VG218",
                     piece.place,

@@ -64,6 +64,8 @@ def measured(text: str) -> Iterator[Quantity]:
         place = hit.end()
         if text[place : place + 1] == "+":
             continue  # a grade: "pulse 2+", "leukocytes 3+"
+        if text[: hit.start(hit.lastindex or 0)].endswith((" by ", " within ", " over ")):
+            continue  # a change or a time: "falls by 6"
         name = groups[next(key for key, found in hit.groupdict().items() if found)]
         unit = _UNIT_AFTER.match(text, hit.end())
         last = hit.lastindex or 0

@@ -44,7 +44,7 @@ def floors(
     for outcome in map(outcome_of, actions):
         k, n = counts_of(table, vignettes, condition, outcome)
         always, never = unanimous(vignettes, k, n)
-        measured = floor(k, n)
+        measured = floor(k, n, clusters=table.clusters_of(vignettes))
         found.append(
             ActionFloor(outcome.id, condition, measured, normalised_floor(k, n), always, never)
         )

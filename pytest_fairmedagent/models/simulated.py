@@ -14,7 +14,7 @@ from functools import cached_property
 from pytest_fairmedagent.domain import ACTIONS, Catalogue, Vignette, render
 from pytest_fairmedagent.domain.vignette import PATIENT
 from pytest_fairmedagent.errors import PlanError, closest
-from pytest_fairmedagent.models.base import Message, Reply, Request
+from pytest_fairmedagent.models.base import Decoding, Message, Reply, Request
 
 _LINE = "\nPatient: "
 
@@ -109,7 +109,8 @@ class SimulatedModel:
 
     It knows a case by its narrative and a condition by its descriptor line: like any model, it has
     only the text to go by. Of `cases` that tell the descriptor inside the text it knows every
-    rendering, for a simulation must know what a model has to find out.
+    rendering, for a simulation must know what a model has to find out. Of a decoding it heeds the
+    temperature.
     """
 
     toy = False
@@ -125,8 +126,11 @@ class SimulatedModel:
         *,
         workers: int = 1,
         cases: Mapping[str, Vignette] | None = None,
+        decoding: Decoding | None = None,
     ) -> None:
         self.name = name
+        sent = decoding.parameters.get("temperature") if decoding else None
+        self._temperature = None if sent is None else float(sent)
         self._catalogue = catalogue
         self._vignettes = {} if cases is None else cases
         self.workers = workers
@@ -148,7 +152,12 @@ class SimulatedModel:
             "backend": "simulated",
             "model": f"simulated floor={truth.floor} gap={truth.gap} swap={truth.swap or '-'}",
             "weights": f"seed {truth.seed}",
+            **self._decoding(),
         }
+
+    def _decoding(self) -> dict[str, object]:
+        sent = self._temperature
+        return {} if sent is None else {"decoding": {"temperature": sent}}
 
     def chat(self, request: Request, worker: int) -> Reply:
         if self.truth.latency:
@@ -199,10 +208,24 @@ class SimulatedModel:
         swapped = descriptor == self._descriptor
         if (narrative, swapped) not in self._cases:
             self._cases[narrative, swapped] = {
-                action: self.truth.probability(narrative, action, swapped=swapped)
+                action: tempered(
+                    self.truth.probability(narrative, action, swapped=swapped), self._temperature
+                )
                 for action in ACTIONS
             }
         return self._cases[narrative, swapped]
+
+
+def tempered(p: float, temperature: float | None) -> float:
+    """Return a probability at a temperature: its logit divided by it, as a softmax does.
+
+    None leaves it as it is, which is a temperature of 1; at 0 the likelier answer is certain.
+    """
+    if temperature is None or not 0 < p < 1:
+        return p
+    if temperature == 0:
+        return float(p > 0.5)
+    return 1 / (1 + math.exp(-min(max(math.log(p / (1 - p)) / temperature, -700), 700)))
 
 
 def _told(messages: Sequence[Message]) -> tuple[str, str]:

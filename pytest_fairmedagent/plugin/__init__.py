@@ -17,6 +17,7 @@ from pytest_fairmedagent.plugin.fixtures import (
     contrast,
     fairmed_agent,
     fairmed_model,
+    fairmed_seat,
     floor,
     study,
     trajectories,
@@ -29,6 +30,7 @@ __all__ = [
     "contrast",
     "fairmed_agent",
     "fairmed_model",
+    "fairmed_seat",
     "floor",
     "study",
     "trajectories",
@@ -114,9 +116,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         return
     if not asked_for(item.config):
         pytest.skip(NOT_ASKED_FOR)
-    from pytest_fairmedagent.plugin.session import verdicts_of
+    from pytest_fairmedagent.plugin.session import outcomes_of, verdicts_of
 
     verdicts_of(item).clear()  # a rerun comes to its own
+    outcomes_of(item).clear()
 
 
 @pytest.hookimpl(wrapper=True)

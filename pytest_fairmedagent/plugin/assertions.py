@@ -12,7 +12,7 @@ from pytest_fairmedagent.domain import Contrast
 from pytest_fairmedagent.errors import DisparityError, InconclusiveError, PlanError, closest
 from pytest_fairmedagent.plugin.parametrise import function_id
 from pytest_fairmedagent.plugin.registry import Registry
-from pytest_fairmedagent.plugin.session import verdicts_of
+from pytest_fairmedagent.plugin.session import outcomes_of, verdicts_of
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import (
     DISPARITY,
@@ -95,10 +95,11 @@ def assert_invariant(contrast: ContrastUnderTest, action: str) -> Verdict:
         )
     verdict = contrast.verdict(action)
     verdicts_of(contrast.item).append(verdict)
-    numbers = dict(properties(verdict, contrast.study))
-    # In place of those of an earlier try: a rerun states the item's numbers once more.
-    others = [pair for pair in contrast.item.user_properties if pair[0] not in numbers]
-    contrast.item.user_properties[:] = [*others, *numbers.items()]
+    if contrast.item.config.getini("fairmed_junit_properties") != "no":
+        numbers = dict(properties(verdict, contrast.study))
+        # In place of those of an earlier try: a rerun states the item's numbers once more.
+        others = [pair for pair in contrast.item.user_properties if pair[0] not in numbers]
+        contrast.item.user_properties[:] = [*others, *numbers.items()]
     gating = verdict.family.gating
     if verdict.status == DISPARITY and gating:
         raise DisparityError(_failure(verdict, contrast.study))
@@ -153,6 +154,14 @@ def settle(item: pytest.Item, registry: Registry) -> None:
     never fails.
     """
     found, gating = verdicts_of(item), registry.gates(function_id(item))
+    for status, message in outcomes_of(item):
+        if status == UNMEASURED:
+            told = f"UNMEASURED: {message}"
+            _end(told, UNMEASURED, fails=gating and registry.fails_unmeasured)
+        elif status:
+            _end(message, EXPLORATORY, fails=gating)
+    if not found and outcomes_of(item):
+        return
     if not found:
         message = (
             "UNMEASURED: the test ended without a verdict. Call assert_invariant(contrast, action)"

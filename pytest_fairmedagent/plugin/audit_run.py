@@ -1,4 +1,4 @@
-"""One run of the session's plan: opens the model once, samples once for each agent, judges."""
+"""The runs of the session's plan: each model is opened once, each agent sampled once with it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from pytest_fairmedagent.agents.base import Agent
 from pytest_fairmedagent.agents.user import as_agent, load_agent
 from pytest_fairmedagent.domain import Contrast
 from pytest_fairmedagent.errors import FairmedError, PlanError
+from pytest_fairmedagent.files.run_record import read_run_record
 from pytest_fairmedagent.models.base import ChatModel
-from pytest_fairmedagent.models.decoding import parse_decoding
-from pytest_fairmedagent.models.specs import ModelSpec, open_model, parse_spec
+from pytest_fairmedagent.models.specs import open_model
 from pytest_fairmedagent.plugin.assertions import skip_as
 from pytest_fairmedagent.plugin.costs import budget, estimate
 from pytest_fairmedagent.plugin.parametrise import function_id, stated_names
 from pytest_fairmedagent.plugin.progress import ProgressLine
 from pytest_fairmedagent.plugin.registry import Registry
+from pytest_fairmedagent.plugin.seats import Seat, seats_of
 from pytest_fairmedagent.plugin.session import SAMPLING_S, marked
 from pytest_fairmedagent.relations.certify import certification
 from pytest_fairmedagent.running.concurrency import Concurrency
@@ -30,19 +31,24 @@ from pytest_fairmedagent.running.store import Store
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import UNMEASURED
 
+SEAT = "fairmed_seat"  # the fixture that holds an item's seat
+Place = tuple[Seat, str]  # of a study: its seat, and where its agent fixture is
+
 
 class AuditRun:
     """What the items of a session share: the selected contrasts and a study for each agent.
 
-    Items that see another `fairmed_agent` fixture are sampled apart, for they test another agent.
+    Items that see another `fairmed_agent` fixture are sampled apart, for they test another agent,
+    and so are those of another seat: each has a configuration, floors and families of its own.
     """
 
     def __init__(self, config: pytest.Config, registry: Registry) -> None:
         self._config = config
         self._registry = registry
         self._items: list[pytest.Item] = []
-        self._studies: dict[str, Study] = {}
-        self._faults: dict[str, tuple[str, BaseException]] = {}
+        self._models: dict[Seat, ChatModel | None] = {}
+        self._studies: dict[Place, Study] = {}
+        self._faults: dict[Place, tuple[str, BaseException]] = {}
         self.elapsed_s = 0.0
         # The processes of xdist belong to one start, and their id of it is the same.
         worker = getattr(config, "workerinput", {})
@@ -57,18 +63,34 @@ class AuditRun:
         return self._items
 
     @property
-    def studies(self) -> dict[str, Study]:
-        """The studies that were sampled, by the place of their agent fixture."""
+    def studies(self) -> dict[Place, Study]:
+        """The studies that were sampled, by their seat and the place of their agent fixture."""
         return self._studies
 
-    @cached_property
-    def spec(self) -> ModelSpec:
-        return parse_spec(self._registry.settings.model)
+    @property
+    def faults(self) -> dict[Seat, str]:
+        """The first line of what kept a seat from being sampled, by seat."""
+        return {seat: _first_line(error) for (seat, _), (_, error) in self._faults.items()}
 
     @cached_property
-    def model(self) -> ChatModel | None:
-        """The model under test, not opened yet; None for a recorded run."""
-        settings, spec = self._registry.settings, self.spec
+    def seats(self) -> tuple[Seat, ...]:
+        """Every model under every decoding; one where the options name one. Raises PlanError."""
+        settings = self._registry.settings
+        return seats_of(settings.models, settings.decodings)
+
+    def seat(self, item: pytest.Item) -> Seat:
+        """Return the seat that an item tests."""
+        seat: Seat = _params(item).get(SEAT, self.seats[0])
+        return seat
+
+    def model(self, seat: Seat) -> ChatModel | None:
+        """Return the model of a seat, not opened yet; None for a recorded run."""
+        if seat not in self._models:
+            self._models[seat] = self._model(seat)
+        return self._models[seat]
+
+    def _model(self, seat: Seat) -> ChatModel | None:
+        settings, spec = self._registry.settings, seat.spec
         if spec.backend == "recorded":
             return None
         n_told = None if settings.concurrency == "auto" else settings.concurrency
@@ -79,18 +101,34 @@ class AuditRun:
             truth = parse_truth(spec.options, catalogue)
             n_workers = (n_told or 1)  # an agent of one's own may be a slow service
             return SimulatedModel(
-                settings.model, truth, catalogue, workers=n_workers, cases=self._registry.cases
+                seat.model,
+                truth,
+                catalogue,
+                workers=n_workers,
+                cases=self._registry.cases,
+                decoding=seat.decoding,
             )
         workers = n_told
         if workers is None and hasattr(self._config, "workerinput"):
             workers = 1  # each process of xdist gets one, or they would crowd each other out
         return open_model(
             spec,
-            decoding=parse_decoding(settings.decoding),
+            decoding=seat.decoding,
             base_url=settings.base_url,
             base_url_trusted=settings.base_url_trusted,
             workers=workers,
         )
+
+    @cached_property
+    def baseline(self) -> dict[str, Any]:
+        """The record to compare with. Raises FileFormatError; PlanError where none was named."""
+        path = self._registry.settings.baseline
+        if path is None:
+            raise PlanError(
+                "there is no baseline to compare with: expected --fairmed-baseline=RECORD.json, a "
+                "run record that --fairmed-report wrote"
+            )
+        return read_run_record(path)
 
     @cached_property
     def store(self) -> Store:
@@ -125,10 +163,10 @@ class AuditRun:
         Where sampling failed, the item that met the fault has its error, and tries again when it is
         rerun: were it skipped like the others then, a rerun would turn the run green.
         """
-        place = _agent_place(item)
+        place = self.seat(item), _agent_place(item)
         first, fault = self._faults.get(place, (item.nodeid, None))
         if first != item.nodeid:
-            line = next(iter(str(fault).splitlines()), type(fault).__name__)
+            line = _first_line(fault)
             message = f"UNMEASURED: no model answers came, see the error of {first}: {line}"
             skip_as(UNMEASURED, message)
         if place not in self._studies or fault is not None:
@@ -142,20 +180,21 @@ class AuditRun:
             self._faults.pop(place, None)
         return self._studies[place]
 
-    def _sample(self, item: pytest.Item, place: str, agent: Any) -> Study:
+    def _sample(self, item: pytest.Item, place: Place, agent: Any) -> Study:
         registry, settings = self._registry, self._registry.settings
+        seat, agent_place = place
         plan = registry.plan()
         self.check(plan.families)
-        recording, of_start = None, f"{self._start} {place}"
-        if self.spec.backend == "recorded":
-            whole = open_recording(self.spec.name, self._config.invocation_params.dir)
+        recording, of_start = None, f"{self._start} {agent_place}"
+        if seat.spec.backend == "recorded":
+            whole = open_recording(seat.spec.name, self._config.invocation_params.dir)
             recording = whole.of(lambda: as_agent(agent, start=of_start).configuration())
         study = Study(
             plan=plan,
             vignettes=registry.cases,
             catalogue=registry.catalogue,
             agent=None if recording else as_agent(agent, start=of_start),
-            model=None if recording else self.model,
+            model=None if recording else self.model(seat),
             store=None if recording else self.store,
             recording=recording,
             seed=settings.seed,
@@ -169,7 +208,7 @@ class AuditRun:
             start=self._start,
             share=settings.share_server,
         )
-        study.budget = budget(settings, self.spec)
+        study.budget = budget(settings, seat.spec)
         if study.agent is not None:
             cases, limited = registry.cases.values(), bool(study.budget)
             study.estimate = estimate(study.agent, cases, registry.catalogue, limited=limited)
@@ -177,7 +216,7 @@ class AuditRun:
         contrasts = [
             contrast
             for other in self._items
-            if _agent_place(other) == place
+            if (self.seat(other), _agent_place(other)) == place
             for contrast in self.contrasts(other)
         ]
         start = time.monotonic()
@@ -188,7 +227,22 @@ class AuditRun:
             elapsed = time.monotonic() - start
             item.stash[SAMPLING_S] = elapsed
             self.elapsed_s += elapsed
+        self._refuse_one_configuration(place, study)
         return study
+
+    def _refuse_one_configuration(self, place: Place, study: Study) -> None:
+        """Raise PlanError where another seat drew in the same configuration: they share draws."""
+        for (seat, agent_place), other in self._studies.items():
+            if other is study or seat == place[0] or agent_place != place[1]:
+                continue
+            if other.info and study.info and other.info.config_digest == study.info.config_digest:
+                del self._studies[place]
+                raise PlanError(
+                    f"{place[0]} and {seat} are one configuration, "
+                    f"{study.info.config_digest[:12]}: what they draw is one series, and its floor "
+                    "is one floor.\n  Leave one of them out. Two recordings of one configuration "
+                    "are compared by `fairmed compare`."
+                )
 
     def check(self, families: tuple[Any, ...]) -> None:
         """Refuse a plan that cannot certify what it must. Raises PlanError."""
@@ -201,7 +255,7 @@ class AuditRun:
                 continue
             found = certification(family, floor=floor, target=target)
             if found.chance < target:
-                cases = 1 if family.per_vignette else max(1, len(family.vignettes))
+                cases = max(1, family.n_pooled)
                 enough = -(-found.pairs_needed // cases)
                 advice = (
                     f"{found.pairs_needed:.0f} pairs would do: --fairmed-replicates={enough:.0f} "
@@ -218,9 +272,9 @@ class AuditRun:
 
     def close(self) -> None:
         """Let go of model and store, if they were opened."""
-        model = self.__dict__.get("model")
-        if model is not None:
-            model.close()
+        for model in self._models.values():
+            if model is not None:
+                model.close()
         if "store" in self.__dict__:
             self.store.close()
 
@@ -246,11 +300,15 @@ def _agent_place(item: pytest.Item) -> str:
     agent = definitions["fairmed_agent"][-1]
     place = f"{getattr(agent.func, '__module__', '')}:{agent.baseid}"
     params, stated = _params(item), stated_names(item)
-    for name in sorted(_needed_by("fairmed_agent", definitions) & params.keys()):
+    for name in sorted((_needed_by("fairmed_agent", definitions) & params.keys()) - {SEAT}):
         # A fixture's own parameters have their places in it, which are alike in every process.
         own = definitions[name][-1].params and name not in stated
         place += f":{name}={item.callspec.indices[name] if own else id(params[name])}"  # type: ignore[attr-defined]
     return place
+
+
+def _first_line(error: BaseException | None) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _params(item: pytest.Item) -> Mapping[str, Any]:

@@ -10,17 +10,20 @@ from typing import Any
 
 import pytest
 
-from pytest_fairmedagent.errors import FairmedError
+from pytest_fairmedagent.errors import FairmedError, PlanError
 from pytest_fairmedagent.plugin.overrides import overrides
+from pytest_fairmedagent.plugin.seats import Seat
 from pytest_fairmedagent.plugin.session import SENT, registry_of, run_of
 from pytest_fairmedagent.report.context import budget_entry, interrupted_entry
 from pytest_fairmedagent.report.record import build_record
 from pytest_fairmedagent.report.terminal import summary_lines
 from pytest_fairmedagent.report.written import write_report
+from pytest_fairmedagent.study import Study
 
 Record = dict[str, Any]
 
 _SUMMARY = pytest.StashKey[Record]()
+_UNCOMPARED = pytest.StashKey[bool]()
 _LINES = pytest.StashKey[list[str]]()  # what else the summary has to say
 
 # Options that make a session run no test at all.
@@ -55,9 +58,12 @@ def finish(session: pytest.Session) -> None:
         records, n_items, n_contrasts = records + sent[0], n_items + sent[1], n_contrasts + sent[2]
     if records:
         record = merge(records)
+        add_comparisons(config, record)
         config.stash[_SUMMARY] = interrupted_entry(record) if interrupted else record
         _write(session, record)
         _append_step_summary(session, record)
+        if config.stash.get(_UNCOMPARED, False) and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
     elif not any(config.getoption(name, None) for name in _LOOKING_ONLY):
         _refuse_silence(session, n_items, n_contrasts)
 
@@ -86,13 +92,41 @@ def _refuse_silence(session: pytest.Session, n_items: int, n_contrasts: int) -> 
 
 def _own_records(config: pytest.Config) -> list[Record]:
     """Return a record for each agent that was sampled here."""
-    studies = [s for s in run_of(config).studies.values() if s.info is not None]
+    return [
+        own_record(config, seat, study)
+        for (seat, _), study in run_of(config).studies.items()
+        if study.info is not None
+    ]
+
+
+def own_record(config: pytest.Config, seat: Seat, study: Study) -> Record:
+    """Return the record of one study, which says which seat of a panel it is."""
     registry = registry_of(config)
     file, told = registry.registered.file, overrides(registry)
-    return [
-        build_record([study], profile=file.name, says=file.says, overrides=told)
-        for study in studies
-    ]
+    record = build_record([study], profile=file.name, says=file.says, overrides=told)
+    if seat.id:
+        record["runs"][0]["seat"] = seat.entry()
+    return record
+
+
+def add_comparisons(config: pytest.Config, record: Record) -> None:
+    """Add to a record its panel and its comparison with a baseline, where there are any."""
+    run, settings = run_of(config), registry_of(config).settings
+    if len(run.seats) > 1:
+        from pytest_fairmedagent.comparing.panel import panel_entry
+
+        asked = [{**seat.entry(), "fault": run.faults.get(seat)} for seat in run.seats]
+        record["panel"] = panel_entry(record, asked)
+    if settings.baseline is not None:
+        from pytest_fairmedagent.comparing.baseline import baseline_entry
+
+        name = settings.baseline.name
+        try:
+            record["baseline"] = baseline_entry(record, run.baseline, name)
+        except PlanError as error:  # the run is paid for, and its record is written all the same
+            record["diagnostics"].append({"kind": "baseline", "text": str(error)})
+            config.stash[_LINES].append(f"ERROR: not compared with {name}: {error}")
+            config.stash[_UNCOMPARED] = True
 
 
 def merge(records: Iterable[Record]) -> Record:
@@ -108,22 +142,24 @@ def merge(records: Iterable[Record]) -> Record:
     for record in records:
         run, contrasts = record["runs"][0], record["contrasts"]
         asked = [(c["family"], c["condition"], c["action"], c["vignette"]) for c in contrasts]
-        key = (run["config_digest"], *asked)
+        key = (run.get("seat", {}).get("id"), run["config_digest"], *asked)
         for name in counted[key]:  # each process counts its own
             counted[key][name] += run[name]
         if key not in chosen or chosen[key]["runs"][0]["drawn"] < run["drawn"]:
             chosen[key] = record
     for key, record in chosen.items():
         record["runs"][0].update(counted[key])
-    whole, *others = chosen.values()
+    # Processes come in any order: seats stand as they were asked for.
+    found = sorted(chosen.values(), key=lambda r: r["runs"][0].get("seat", {}).get("number", 0))
+    whole, *others = found
     for number, other in enumerate(others, start=1):
-        for part in ("arms", "contrasts", "controls", "guards", "diagnostics"):
+        for part in ("arms", "contrasts", "confounded", "controls", "guards", "diagnostics", "subgroups"):
             whole[part] += [{**entry, "run": number} for entry in other[part]]
         for part in ("conditions", "vignettes"):
             whole[part] = {**other[part], **whole[part]}
         whole["runs"] += [{**run, "number": number} for run in other["runs"]]
     # Two runs of one configuration share what they both needed: a copy is no further trajectory.
-    rows = {_place(row): row for record in chosen.values() for row in record["rows"]}
+    rows = {_place(row): row for record in found for row in record["rows"]}
     whole["rows"] = list(rows.values())
     for other in others:
         whole["deviations"] += [d for d in other["deviations"] if d not in whole["deviations"]]

@@ -36,7 +36,18 @@ def _param(request: pytest.FixtureRequest, name: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def fairmed_model(request: pytest.FixtureRequest) -> Any:
+def fairmed_seat(request: pytest.FixtureRequest) -> Any:
+    """The model and decoding that this item tests: `.id`, `.model`, `.decoding_text`.
+
+    With several of `--fairmed-model` or `--fairmed-decoding` there is an item for each.
+    """
+    from pytest_fairmedagent.plugin.session import run_of
+
+    return request.param if hasattr(request, "param") else run_of(request.config).seats[0]
+
+
+@pytest.fixture(scope="session")
+def fairmed_model(request: pytest.FixtureRequest, fairmed_seat: Any) -> Any:
     """The model under test (a `ChatModel`), opened; for agents of your own that ask it."""
     from pytest_fairmedagent.plugin.options import NOT_ASKED_FOR, asked_for
 
@@ -47,7 +58,7 @@ def fairmed_model(request: pytest.FixtureRequest) -> Any:
     from pytest_fairmedagent.plugin.session import run_of
 
     try:
-        model = run_of(request.config).model
+        model = run_of(request.config).model(fairmed_seat)
         if model is not None:
             model.open()
     except FairmedError as error:
@@ -75,12 +86,14 @@ def fairmed_agent(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-def study(request: pytest.FixtureRequest, fairmed_agent: Any) -> Study:
+def study(request: pytest.FixtureRequest, fairmed_seat: Any, fairmed_agent: Any) -> Study:
     """The sampled `Study` of this item: plan, table, floors, verdicts."""
     from pytest_fairmedagent.plugin.session import run_of
 
     _check_marked(request, "contrast" if "contrast" in request.fixturenames else "study")
-    return run_of(request.config).study(request.node, fairmed_agent)
+    found = run_of(request.config).study(request.node, fairmed_agent)
+    found.asked_by = request.node
+    return found
 
 
 @pytest.fixture

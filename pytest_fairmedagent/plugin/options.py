@@ -12,6 +12,7 @@ NOT_ASKED_FOR = (
 # name, metavar (None for a switch), what it does
 _OPTIONS = (
     ("vignettes", "PATHS", "vignette files, folders or ids of shipped ones, comma-separated"),
+    ("variants", "N", "renderings of each vignette, which are one cluster (default 1)"),
     ("swaps", "NAMES", "swaps or attributes to run, comma-separated; or a catalogue FILE.toml"),
     ("actions", "NAMES", "actions to run, comma-separated"),
     ("replicates", "R", "draws per arm and vignette"),
@@ -37,6 +38,7 @@ _OPTIONS = (
     ("fresh", None, "draw everything anew, whatever the store holds"),
     ("offline", None, "a trial that is not in the store is an error, never a call"),
     ("keep-raw", "yes/no", "keep the model's replies in the store (default yes)"),
+    ("baseline", "RECORD", "run record to compare with: what got worse or better beyond both floors"),
 )
 
 
@@ -49,14 +51,15 @@ def add_options(parser: pytest.Parser) -> None:
         action="append",
         dest="fairmed_model",
         help="run the fairness tests on this model: an Ollama tag, anthropic/NAME, openai/NAME, "
-        "embedded, recorded/PATH or simulated:floor=...",
+        "embedded, recorded/PATH or simulated:floor=...; may be given several times",
     )
     group.addoption(
         "--fairmed-decoding",
         metavar="K=V,...",
         action="append",
         dest="fairmed_decoding",
-        help="sampling parameters to send, such as temperature=0.7,top_p=0.9 (default: none)",
+        help="sampling parameters to send, such as temperature=0.7,top_p=0.9 (default: none); "
+        "may be given several times",
     )
     group.addoption(
         "--fairmed-report",
@@ -77,6 +80,11 @@ def add_options(parser: pytest.Parser) -> None:
     for name in ("model", "decoding", *(name for name, _, _ in _OPTIONS)):
         key = f"fairmed_{name.replace('-', '_')}"
         parser.addini(key, f"default of --fairmed-{name}", default="")
+    parser.addini(
+        "fairmed_junit_properties",
+        "state the numbers of each item as properties, for JUnit and other reporters: yes or no",
+        default="yes",
+    )
 
 
 def asked_for(config: pytest.Config) -> bool:

@@ -6,7 +6,9 @@ import pytest
 
 from pytest_fairmedagent.domain import Family
 from pytest_fairmedagent.errors import FairmedError
+from pytest_fairmedagent.plugin.options import asked_for
 from pytest_fairmedagent.plugin.registry import Registry
+from pytest_fairmedagent.plugin.session import run_of
 from pytest_fairmedagent.stats import stratified_test
 
 NAMES = ("vignette", "contrast", "action")
@@ -38,8 +40,19 @@ def parametrise(metafunc: pytest.Metafunc, mark: pytest.Mark, registry: Registry
     for name in names:
         if name not in stated:
             metafunc.parametrize(name, values[name], ids=list(values[name]), indirect=True)
+    _seat(metafunc)
     if registration.family.per_vignette:
         _warn_if_powerless(metafunc, registration.family)
+
+
+def _seat(metafunc: pytest.Metafunc) -> None:
+    """Make an item for each model and decoding, where the options name several."""
+    if "fairmed_seat" not in metafunc.fixturenames or not asked_for(metafunc.config):
+        return
+    seats = run_of(metafunc.config).seats
+    if len(seats) > 1:  # session-scoped, so that the items of a seat run one after the other
+        ids = [seat.id for seat in seats]
+        metafunc.parametrize("fairmed_seat", seats, ids=ids, indirect=True, scope="session")
 
 
 def stated_names(node: pytest.Item) -> set[str]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 REGISTRY = pytest.StashKey["Registry"]()
 RUN = pytest.StashKey["AuditRun"]()
 VERDICTS = pytest.StashKey[list["Verdict"]]()
+OUTCOMES = pytest.StashKey[list[tuple[str, str]]]()
 SAMPLING_S = pytest.StashKey[float]()
 SENT = pytest.StashKey[list[str]]()  # what the workers of xdist have come to, as JSON
 
@@ -40,6 +41,14 @@ def run_of(config: pytest.Config) -> AuditRun:
 def verdicts_of(item: pytest.Item) -> list[Verdict]:
     """Return the verdicts that an item has come to so far."""
     return item.stash.setdefault(VERDICTS, [])
+
+
+def outcomes_of(item: pytest.Item) -> list[tuple[str, str]]:
+    """Return what assertions that come to no verdict have come to so far: a status, and a message.
+
+    The status is "" for one that held, UNMEASURED, or another word for one that failed.
+    """
+    return item.stash.setdefault(OUTCOMES, [])
 
 
 def marked(items: Iterable[pytest.Item]) -> list[pytest.Item]:

@@ -10,7 +10,6 @@ import pytest
 
 from pytest_fairmedagent.domain import Family, Plan
 from pytest_fairmedagent.errors import FairmedError, PlanError
-from pytest_fairmedagent.models.decoding import parse_decoding
 from pytest_fairmedagent.plugin.costs import budget, cost_line
 from pytest_fairmedagent.plugin.options import drop_defaults
 from pytest_fairmedagent.plugin.parametrise import NOTES
@@ -27,14 +26,18 @@ def check_options(config: pytest.Config) -> None:
     registry, run = registry_of(config), run_of(config)
     try:
         settings = registry.settings
-        parse_decoding(settings.decoding)
+        assert run.seats  # noqa: S101 - reads models and decodings
         check_formats(settings.reports)
         _check_reports(settings.reports)
+        if settings.baseline is not None:
+            assert run.baseline  # noqa: S101 - reads it
+            _check_kept(settings.baseline, settings.reports)
         registry.check_selection()
-        budget(settings, run.spec)
         run.clinical_agent()  # checks scaffold and exposure
-        if run.spec.backend == "simulated":
-            assert run.model  # noqa: S101 - checks the parameters
+        for seat in run.seats:
+            budget(settings, seat.spec)
+            if seat.spec.backend == "simulated":
+                assert run.model(seat)  # noqa: S101 - checks the parameters
     except FairmedError as error:
         raise pytest.UsageError(f"{type(error).__name__}: {error}") from error
     config.add_cleanup(run.close)
@@ -48,6 +51,17 @@ def _check_reports(paths: Iterable[Path]) -> None:
             raise PlanError(f"--fairmed-report is '{path}', which cannot be written there")
 
 
+def _check_kept(baseline: Path, reports: Iterable[Path]) -> None:
+    """Raise PlanError for a report that would take the baseline's place unasked."""
+    for path in reports:
+        if path.resolve() == baseline.resolve():
+            raise PlanError(
+                f"--fairmed-report and --fairmed-baseline are both '{path}': a run never changes "
+                "its baseline.\n  Write the record elsewhere, and accept it by `fairmed compare "
+                "BASELINE RECORD --accept`."
+            )
+
+
 def collection_lines(config: pytest.Config) -> list[str] | None:
     """Return what the plan will do, for the lines below "collected"."""
     run, registry = run_of(config), registry_of(config)
@@ -57,6 +71,7 @@ def collection_lines(config: pytest.Config) -> list[str] | None:
     plan = registry.plan()
     contrasts = {contrast for item in run.selected for contrast in run.contrasts(item)}
     arms = plan.arms(contrasts)
+    seats = {run.seat(item) for item in run.selected}
     n_trials = sum(arm.replicates for arm in arms)
     conditions = len({arm.condition for arm in arms})
     vignettes = len({arm.vignette for arm in arms})
@@ -65,10 +80,15 @@ def collection_lines(config: pytest.Config) -> list[str] | None:
         f"fairmed: {len(run.selected)} items, {len(contrasts)} contrasts; {vignettes} vignettes x "
         f"{conditions} arms = {n_trials} trajectories, {_calls(config, n_trials)}",
     ]
+    if len(run.seats) > 1:
+        lines[-1] += f"; that for each of {len(seats)} models or decodings"
     agent = None if registry.settings.agent else run.clinical_agent()
-    cost = cost_line(registry.settings, run.spec, agent, arms, registry.cases, registry.catalogue)
-    if cost is not None:
-        lines.append(cost)
+    cases = registry.cases
+    for seat in sorted(seats, key=run.seats.index):
+        cost = cost_line(registry.settings, seat.spec, agent, arms, cases, registry.catalogue)
+        if cost is not None:
+            told = f" {seat.id}:" if seat.id else ""
+            lines.append(cost.replace("fairmed:", f"fairmed:{told}", 1))
     lines.extend(_looks_line(plan))
     floor = file.assumed_floor
     families = [f for f in plan.families if f.gating and any(c.family == f.name for c in contrasts)]
@@ -99,7 +119,7 @@ def _looks_line(plan: Plan) -> list[str]:
 
 
 def _power_line(family: Family, floor: float) -> str:
-    pairs = family.replicates * (1 if family.per_vignette else len(family.vignettes))
+    pairs = family.replicates * family.n_pooled
     gap = smallest_detectable_gap(floor, pairs, alpha=family.alpha, n_members=family.size)
     text = (
         f"fairmed: family {family.name} ({family.size}): at a floor of {floor} it can see gaps of "

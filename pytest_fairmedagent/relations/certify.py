@@ -26,7 +26,7 @@ class Certification:
 def certification(family: Family, *, floor: float, target: float) -> Certification:
     """Return the chance that all contrasts of a family come out EQUIVALENT at this floor."""
     margin = family.margin or 0.0
-    pairs = family.replicates * (1 if family.per_vignette else len(family.vignettes))
+    pairs = family.replicates * family.n_pooled
     if not margin:
         return Certification(family.name, 0.0, pairs, math.inf)
     each = power_to_certify(margin, floor, pairs, alpha=family.alpha)

@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import Protocol
 
 from pytest_fairmedagent.domain import Contrast, Family, ReplicateTable
-from pytest_fairmedagent.relations.invariance import Comparison, compare
+from pytest_fairmedagent.relations.measured import Measured, measure
 from pytest_fairmedagent.stats import (
-    StratifiedTest,
     confidence_sequence,
     e_process,
     group_sequential,
@@ -30,9 +29,9 @@ N_LOOKS = 5
 class Evidence(Protocol):
     """What one contrast shows at one look.
 
-    `p` (in 0..1) may enter Holm at this look whatever was seen at earlier ones, `interval` (in
-    -1..1) holds with chance 1 - alpha over all looks together, and so does `equivalent`: the gap
-    is inside the margin. `spent` is the level (in 0..1) that this look may use by itself.
+    `p` (in 0..1) may enter Holm at this look whatever was seen at earlier ones, `interval` (of
+    the gap, in its units) holds with chance 1 - alpha over all looks together, and so does
+    `equivalent`: the gap is inside the margin. `spent` is the level (in 0..1) that this look may use by itself.
     """
 
     @property
@@ -54,9 +53,9 @@ class Evidence(Protocol):
 
 @dataclass(frozen=True)
 class AtLook:
-    """Evidence of the exact test, of which this look may use the level `spent`."""
+    """Evidence of the test at this look, which may use the level `spent`."""
 
-    test: StratifiedTest
+    test: Measured
     p: float
     margin: float | None
     spent: float
@@ -68,7 +67,7 @@ class AtLook:
 
     @property
     def inner(self) -> tuple[float, float]:
-        return self.test.interval(1 - 2 * self.spent)
+        return self.test.hull(1 - 2 * self.spent)
 
     @property
     def equivalent(self) -> bool:
@@ -79,7 +78,8 @@ class AtLook:
     def basis(self) -> str:
         low, high = self.inner
         share = f"{100 * (1 - 2 * self.spent):.4g} % interval"
-        return f"{share} [{low:.2f}, {high:.2f}] inside ±{self.margin:g}"
+        unit = f" {self.test.unit}".rstrip()
+        return f"{share} [{low:.2f}, {high:.2f}] inside ±{self.margin:g}{unit}"
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def looks_of(rule: str, replicates: int) -> tuple[int, ...]:
 
 def evidence(
     table: ReplicateTable,
-    comparison: Comparison,
+    comparison: Measured,
     family: Family,
     reference: str,
     *,
@@ -142,30 +142,33 @@ def evidence(
         return _planned(table, comparison, family, reference, look)
     if rule == E:
         return _anytime(table, comparison, family, reference)
-    test = comparison.test
-    return AtLook(test, test.p, family.margin, family.alpha, 0.95)
+    margin = family.margin_of(comparison.contrast.action)
+    return AtLook(comparison, comparison.p, margin, family.alpha, 0.95)
 
 
 def _planned(
-    table: ReplicateTable, comparison: Comparison, family: Family, reference: str, look: int
+    table: ReplicateTable, comparison: Measured, family: Family, reference: str, look: int
 ) -> AtLook:
     plan = group_sequential(looks_of(GS, family.replicates), alpha=family.alpha)
     so_far = [at for at in plan.looks if at <= look]
-    p = [_at(table, comparison, reference, at).test.p for at in so_far[:-1]]
-    spent, test = plan.levels[len(so_far) - 1], comparison.test
-    return AtLook(test, plan.adjusted([*p, test.p]), family.margin, spent, 1 - spent)
+    p = [_at(table, comparison, reference, at).p for at in so_far[:-1]]
+    spent, margin = plan.levels[len(so_far) - 1], family.margin_of(comparison.contrast.action)
+    return AtLook(comparison, plan.adjusted([*p, comparison.p]), margin, spent, 1 - spent)
 
 
-def _at(table: ReplicateTable, comparison: Comparison, reference: str, look: int) -> Comparison:
-    vignettes = comparison.swap.vignettes
-    return compare(table.first(look), comparison.contrast, vignettes, reference)
+def _at(table: ReplicateTable, comparison: Measured, reference: str, look: int) -> Measured:
+    vignettes = comparison.vignettes
+    return measure(table.first(look), comparison.contrast, vignettes, reference)
 
 
 def _anytime(
-    table: ReplicateTable, comparison: Comparison, family: Family, reference: str
+    table: ReplicateTable, comparison: Measured, family: Family, reference: str
 ) -> AtAnyRound:
-    rounds = _rounds(table, comparison.contrast, comparison.swap.vignettes, reference)
-    if comparison.deterministic:  # equal answers of one cell are one answer, and so one round
+    vignettes = comparison.vignettes
+    if comparison.deterministic:  # equal answers of one case are one answer, and so one round
+        vignettes = tuple(vignettes[place] for place in comparison.swap.firsts)
+    rounds = _rounds(table, comparison.contrast, vignettes, reference)
+    if comparison.deterministic:
         rounds = rounds[:1]
     b, c, z = zip(*rounds, strict=True) if rounds else ((), (), ())
     return AtAnyRound(b, c, z, family.margin, family.alpha)

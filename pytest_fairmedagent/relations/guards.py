@@ -6,11 +6,15 @@ serial test at .01 per check would fire somewhere in a tenth of all innocent run
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pytest_fairmedagent.domain import Plan, ReplicateTable
+from pytest_fairmedagent.domain import Contrast, Plan, ReplicateTable
+from pytest_fairmedagent.relations.measured import measure
 from pytest_fairmedagent.stats import holm, runs_test, stratified_test
 
 LEVEL = 0.01
@@ -111,6 +115,9 @@ def _identical(
 ) -> list[GuardTest]:
     found = []
     for condition in plan.identical:
+        for action in plan.further if condition in present else ():
+            measured = measure(table, Contrast("", condition, action), vignettes, plan.reference)
+            found.append((condition, action, measured.p))
         for action in plan.actions if condition in present else ():
             arm = table.counts(vignettes, condition, action)
             base = table.counts(vignettes, plan.reference, action)
@@ -126,7 +133,25 @@ def _serial(
         for action in plan.actions:
             cells = [table.labels(vignette, condition, action) for vignette in vignettes]
             found.append((condition, action, runs_test(cells).p))
+        for outcome in plan.further:
+            cells = [_halves(table.labels(v, condition, outcome)) for v in vignettes]
+            found.append((condition, outcome, runs_test(cells).p))
     return _adjusted("serial dependence", found)
+
+
+def _halves(cell: Sequence[Any]) -> tuple[bool | None, ...]:
+    """Return a cell of numbers or sets as two halves, which no order of draws can change.
+
+    Numbers are above their median or not, or at it or not where none is above; sets are the most
+    frequent one of the cell or not.
+    """
+    known = [value for value in cell if value is not None]
+    if any(isinstance(value, frozenset) for value in known):
+        most = max(set(known), key=lambda value: (known.count(value), sorted(value)))
+        return tuple(None if value is None else value == most for value in cell)
+    middle = statistics.median(known) if known else 0.0
+    least = middle if any(value > middle for value in known) else math.nextafter(middle, -math.inf)
+    return tuple(None if value is None else value > least for value in cell)
 
 
 def _missingness(

@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pytest_fairmedagent.domain import Contrast, Counts, ReplicateTable
+from pytest_fairmedagent.domain import BINARY, Contrast, Counts, ReplicateTable
+from pytest_fairmedagent.relations.words import number
 from pytest_fairmedagent.stats import (
     Excess,
     Floor,
+    ShamGuard,
     StratifiedTest,
     excess,
     floor,
+    sham_guard,
+    smallest_detectable_gap,
     stratified_test,
     zero_floor_upper,
 )
@@ -24,8 +28,8 @@ LARGEST_IMBALANCE = 1.25  # above it the test is exact for "no vignette changes"
 class Comparison:
     """One contrast as measured: counts of both arms, and what follows from them.
 
-    `deterministic` tells that every cell was unanimous in both arms: each vignette then counts
-    once, for R equal answers are one answer. `identical` tells that whole outputs repeated in both
+    `deterministic` tells that every cell was unanimous in both arms: each case then counts once (by
+    its first variant), for R equal answers are one answer. `identical` tells that whole outputs repeated in both
     arms and agreed.
     """
 
@@ -38,11 +42,89 @@ class Comparison:
 
     @cached_property
     def floor_swap(self) -> Floor:
-        return floor(self.swap.k, self.swap.n)
+        return floor(self.swap.k, self.swap.n, clusters=self.swap.clusters or None)
 
     @cached_property
     def floor_reference(self) -> Floor:
-        return floor(self.reference.k, self.reference.n)
+        return floor(self.reference.k, self.reference.n, clusters=self.swap.clusters or None)
+
+    kind = BINARY
+    unit = ""
+
+    @property
+    def vignettes(self) -> tuple[str, ...]:
+        return self.swap.vignettes
+
+    @property
+    def weight(self) -> float:
+        return self.test.weight
+
+    @property
+    def imbalance(self) -> float:
+        return self.test.imbalance
+
+    @property
+    def p(self) -> float:
+        return self.test.p
+
+    @property
+    def p_attainable(self) -> float:
+        return self.test.p_attainable
+
+    @property
+    def gap(self) -> float:
+        return self.test.gap
+
+    @property
+    def unclear(self) -> str:
+        if self.test.gap * self.test.gap_simple < 0:
+            return (
+                f"missing answers decide the direction: weighted gap {self.test.gap:+.3f}, simple "
+                f"mean {self.test.gap_simple:+.3f}"
+            )
+        return ""
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        return self.test.interval(confidence)
+
+    hull = interval
+
+    def against_shams(self, table: ReplicateTable, shams: Sequence[str]) -> ShamGuard | None:
+        """Return the sham guard over the same vignettes; None where no sham was drawn."""
+        arms = [
+            table.counts(self.vignettes, sham, self.contrast.action)
+            for sham in shams
+            if table.has(self.vignettes, sham)
+        ]
+        if not arms:
+            return None
+        swap, base = self.swap, self.reference
+        counted = [(arm.k, arm.n) for arm in arms]
+        return sham_guard(
+            swap.k, swap.n, base.k, base.n, counted, clusters=swap.clusters or None
+        )
+
+    def detectable(self, alpha: float, n_members: int, power: float) -> float:
+        """Return the signed gap, in 0..1, that is found with this power at alpha / n_members."""
+        return smallest_detectable_gap(
+            self.planning_floor, self.test.n_pairs, alpha=alpha, power=power, n_members=n_members
+        )
+
+    def told(self, interval: tuple[float, float]) -> str:
+        low, high = interval
+        return f"signed gap {self.gap:+.2f} [{low:.2f}, {high:.2f}], floor {number(self.floor)}"
+
+    def lines(self) -> list[str]:
+        test = self.test
+        lines = [
+            f"flip rate {test.flip_rate:.3f} beside a floor of {number(self.floor)}: expected "
+            f"discordant pairs b={test.b:.3g} (action only under the swap), c={test.c:.3g} (only "
+            f"under the reference) of {test.n_pairs:.4g}"
+        ]
+        if test.gap:
+            share = ", ".join(f"{v} {gap:+.2f}" for v, gap in self.carriers[:3])
+            lines.append(f"the vignettes that carry it: {share}")
+        return lines
 
     @property
     def measured(self) -> bool:
@@ -96,8 +178,7 @@ def compare(
         test = stratified_test(*_once(swap), *_once(base))
     else:
         test = stratified_test(swap.k, swap.n, base.k, base.n)
-    outputs = table.repeats(vignettes, contrast.swap)
-    identical = outputs is not None and outputs == table.repeats(vignettes, reference)
+    identical = table.same_outputs(vignettes, contrast.swap, reference)
     return Comparison(contrast, swap, base, test, deterministic, identical)
 
 
@@ -107,4 +188,4 @@ def _unanimous(counts: Counts) -> bool:
 
 
 def _once(counts: Counts) -> tuple[list[int], list[int]]:
-    return [int(k > 0) for k in counts.k], [1] * len(counts.k)
+    return [int(counts.k[i] > 0) for i in counts.firsts], [1] * len(counts.firsts)

@@ -98,10 +98,10 @@ def deviation_entries(record: Record, options: Iterable[str] = ()) -> list[Recor
             looks = ", ".join(f"R={r}" for r in run["earlier_looks"])
             text = f"this design was judged before at {looks}, and more was drawn after the look"
             found.append({"kind": "earlier looks", "text": text})
-        if run["id"] is None and not record.get("merged"):
+        if run["id"] is None and run["created"] is None:
             text = f"the trajectories were drawn before this plan was made: {run['model']}"
             found.append({"kind": "replayed", "text": text})
-        elif run["id"] is not None and not run["registered"]:
+        elif not run["registered"]:
             found.append({"kind": "post hoc", "text": "the plan was made after the first trial"})
     return found
 

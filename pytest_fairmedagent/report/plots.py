@@ -60,9 +60,11 @@ def forest_plot(
     columns = 1 if narrow else min(3, len(panels))
     lines = -(-len(panels) // columns)
     rows = max(len(contrasts) for _, contrasts in panels)
-    height = lines * (rows * _ROW + 0.62) + 0.25
+    scales = lines > 2  # then each panel has its own, for the last may be a page away
+    height = lines * (rows * _ROW + (0.85 if scales else 0.62)) + 0.25
     with _style():
         figure = _figure(_NARROW if narrow else _WIDE, height)
+        figure.set_layout_engine("constrained", wspace=0.08)  # tick labels need room between
         grid = figure.subplots(lines, columns, squeeze=False, sharex=True)
         limit = _limit([c for _, contrasts in panels for c in contrasts])
         for index, axes in enumerate(grid.flat):
@@ -73,7 +75,7 @@ def forest_plot(
             # Where all panels have the same lines, their names stand once on every line of panels.
             first = index % columns == 0 or not _alike(panels)
             _forest(axes, heading, contrasts, limit, labelled=first)
-            axes.tick_params(labelbottom=index + columns >= len(panels))
+            axes.tick_params(labelbottom=scales or index + columns >= len(panels))
         return _svg(figure, title=title, text=text, name=name)
 
 

@@ -27,6 +27,7 @@ from pytest_fairmedagent.report.entries import (
     comparison_entry,
     contrast_entry,
 )
+from pytest_fairmedagent.report.subgroups import subgroup_entries
 from pytest_fairmedagent.running.info import RunInfo
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import SEVERITY, Judgement
@@ -66,6 +67,7 @@ def build_record(
         "controls": [],
         "guards": [],
         "diagnostics": [],
+        "subgroups": [],
         "rows": [],
     }
     for number, study in enumerate(studies):
@@ -88,6 +90,9 @@ def build_record(
         }
         for part, entries in parts.items():  # two runs may have one configuration
             record[part].extend({**entry, "run": number} for entry in entries)
+    for run in record["runs"]:
+        found = subgroup_entries(record, run)
+        record["subgroups"].extend({**entry, "run": run["number"]} for entry in found)
     counts = [contrast["verdict"] for contrast in record["contrasts"]]
     record["verdicts"] = {status: counts.count(status) for status in SEVERITY}
     record["configuration"] = record["runs"][0]["configuration"]

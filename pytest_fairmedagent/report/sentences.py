@@ -89,6 +89,8 @@ def _unsaid(record: Record, name: Name) -> str:
     seen = [c["smallest_detectable_gap"] for c in unshown if c["smallest_detectable_gap"]]
     if unshown:
         passed = f", where gaps below {max(seen):.2f} could pass unseen" if seen else ""
+        if seen and max(seen) >= 0.995:
+            passed = ", some where a gap of any size could pass unseen"
         parts.append(f"{len(unshown)} {'stays' if len(unshown) == 1 else 'stay'} open{passed}")
     unmeasured = sum(c["verdict"] == "UNMEASURED" for c in gating)
     if unmeasured:

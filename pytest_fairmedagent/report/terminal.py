@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
 
+from pytest_fairmedagent.report.compared import baseline_lines, panel_lines
 from pytest_fairmedagent.report.entries import of_run
+from pytest_fairmedagent.report.subgroups import subgroup_lines
 from pytest_fairmedagent.report.text import file_size, fitted
 
 Record = dict[str, Any]
@@ -18,8 +20,14 @@ def summary_lines(record: Record, *, verbose: bool = False) -> list[str]:
     """Return the summary of a record. With `verbose` every verdict gives all its reasons."""
     lines: list[str] = []
     for run in record["runs"]:
+        lines += [""] * bool(lines)
         lines += [*_run(record, run), *_floors(record, run), *_contrasts(record, run, verbose)]
         lines += [*_confounded(record, run), *_controls(record, run), *_dropped(record, run)]
+        if verbose and "subgroups" in record:
+            lines += subgroup_lines(of_run(record, "subgroups", run))
+    for part, told in (("panel", panel_lines), ("baseline", baseline_lines)):
+        if part in record:
+            lines += ["", *told(record[part], verbose=verbose)]
     lines += ["", *_closing(record)]
     return [part for line in lines for part in fitted(line, WIDTH)]
 
@@ -134,7 +142,7 @@ def _confounded(record: Record, run: Record) -> Iterator[str]:
     if not apart:
         return
     yield ""
-    yield "CONFOUNDED: a difference can be clinically right; left out above, looked at, never claimed"
+    yield "CONFOUNDED: a difference can be clinically right; left out above, shown, never claimed"
     for entry in apart:
         low, high = entry["interval"]
         where = f"{entry['vignettes']} vignette{'s' if entry['vignettes'] > 1 else ''}"
@@ -182,9 +190,9 @@ def _closing(record: Record) -> Iterator[str]:
     families = {f["name"]: f for f in record["plan"]["families"]}
     gating = [c for c in record["contrasts"] if families[c["family"]]["gating"]]
     if gating:
-        names = {contrast["family"] for contrast in gating}
-        # Registered families that were not run can reject nothing.
-        bound = min(1.0, sum(families[name]["alpha"] for name in names))
+        # Each run has families of its own; registered ones that were not run can reject nothing.
+        names = {(contrast.get("run"), contrast["family"]) for contrast in gating}
+        bound = min(1.0, sum(families[name]["alpha"] for _, name in names))
         shown = sum(c["verdict"] in ("EQUIVALENT", "IDENTICAL") for c in gating)
         word = "family" if len(names) == 1 else "families"
         yield (

@@ -24,6 +24,7 @@ from pytest_fairmedagent.domain import (
     render,
 )
 from pytest_fairmedagent.errors import PlanError, StoreError
+from pytest_fairmedagent.domain.variants import clusters_of
 from pytest_fairmedagent.models.base import ChatModel
 from pytest_fairmedagent.running import retries
 from pytest_fairmedagent.running.budget import LEAST_ROUNDS, Budget, Estimate, Spent, spent_by
@@ -243,7 +244,7 @@ class Drawing:
         that draw again what was missing, must not leave arms of different length.
         """
         self._looked.append(replicates)
-        table = ReplicateTable(self._rows()[0], self._digest)
+        table = ReplicateTable(self._rows()[0], self._digest, clusters=self._clusters)
         on = self.undecided(table, going)
         kept = self.store.keep_look(self._run, replicates, sorted(on))
         return frozenset(contrast for contrast in going if contrast in kept)
@@ -268,6 +269,10 @@ class Drawing:
         pairs = {(trial.vignette, trial.condition) for trial in self._places}
         return {(v, c): render(self.vignettes[v], self.catalogue.conditions[c]) for v, c in pairs}
 
+    @property
+    def _clusters(self) -> dict[str, str]:
+        return clusters_of(self.vignettes)
+
     def _rows(
         self,
     ) -> tuple[dict[tuple[str, str], list[Trajectory]], dict[Draw, tuple[Trajectory, int, float]]]:
@@ -285,7 +290,9 @@ class Drawing:
         for trial in sorted(self._places, key=lambda t: t.replicate):
             if self._places[trial] in found and self._places[trial] in self._asked:
                 numbers.setdefault((trial.vignette, trial.condition), []).append(trial.replicate)
-        self.table = ReplicateTable(rows, self._digest, numbers=numbers)
+        self.table = ReplicateTable(
+            rows, self._digest, numbers=numbers, clusters=self._clusters
+        )
         trajectories = [trajectory for row in rows.values() for trajectory in row]
         run, progress = self._run, self._progress
         earlier = len(self._stored & self._asked)  # a sequential run may need less than is there

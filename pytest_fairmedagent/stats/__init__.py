@@ -15,6 +15,7 @@ from .bootstrap import (
     percentile_interval,
     percentile_intervals,
 )
+from .change import FloorChange, floor_change, floor_change_test, gap_change_test
 from .controls import ShamGuard, guard_rejections, missingness_test, sham_guard, worst_case
 from .equivalence import Equivalence, Futility, futility, tost
 from .exact import StratifiedTest, stratified_test
@@ -64,6 +65,7 @@ __all__ = [
     "Excess",
     "FirstDraw",
     "Floor",
+    "FloorChange",
     "FloorDifference",
     "Futility",
     "GroupSequential",
@@ -96,8 +98,11 @@ __all__ = [
     "excess_test_fraction",
     "first_draw_effect",
     "floor",
+    "floor_change",
+    "floor_change_test",
     "floor_difference",
     "futility",
+    "gap_change_test",
     "group_sequential",
     "guard_rejections",
     "holm",

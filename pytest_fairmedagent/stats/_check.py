@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -70,6 +70,27 @@ def as_arms(
             f"k_swap and k_ref: expected the same strata in both arms, got {k.size} and {j.size}"
         )
     return k, m, j, n
+
+
+def as_clusters(clusters: Sequence[Hashable] | None, size: int) -> Ints:
+    """The number of each row's cluster, `(size,)`, in order of appearance.
+
+    Without `clusters` every row is one of its own. ValueError for another number of labels.
+    """
+    if clusters is None:
+        return np.arange(size)
+    labels = list(clusters)
+    if len(labels) != size:
+        raise ValueError(f"clusters: expected {size} labels, one per row, got {len(labels)}")
+    seat: dict[Hashable, int] = {}
+    return np.array([seat.setdefault(label, len(seat)) for label in labels], dtype=np.int64)
+
+
+def added(values: Floats | Ints, clusters: Ints) -> Floats:
+    """The rows of `values`, `(size, ...)`, added up by cluster; whole numbers stay exact."""
+    sums = np.zeros((int(clusters.max()) + 1, *values.shape[1:]))
+    np.add.at(sums, clusters, values)
+    return sums
 
 
 def as_probabilities(name: str, value: ArrayLike) -> Floats:

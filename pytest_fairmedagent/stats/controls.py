@@ -6,13 +6,13 @@ That replicates are independent draws is checked in `serial`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._check import as_arms, as_counts, as_pair, fraction
+from ._check import Ints, added, as_arms, as_clusters, as_counts, as_pair, fraction
 from ._result import Result
 from .exact import StratifiedTest, stratified_test
 from .excess import excess
@@ -28,7 +28,9 @@ class ShamGuard(Result):
     `statistic` = |gap| / sqrt(sampling variance + tau2 / n_vignettes), compared with `quantile`,
     the two-sided t quantile with n_vignettes - 1 degrees of freedom. `tau2` is the mean excess of
     the shams over the reference, not below 0; nan when it could not be measured (one replicate),
-    and then nothing passes. `same_sign`: against every sham the swap keeps the sign of its gap.
+    and then nothing passes. Variants of one case count as one vignette: `tau2` is then the mean
+    square by which a sham moves a case's mean, and cases enter by their share of the weight.
+    `same_sign`: against every sham the swap keeps the sign of its gap.
     """
 
     passes: bool
@@ -60,13 +62,15 @@ def sham_guard(
     shams: Sequence[tuple[ArrayLike, ArrayLike]],
     *,
     alpha: float = 0.05,
+    clusters: Sequence[Hashable] | None = None,
 ) -> ShamGuard:
     """The gap of a swap set against what meaningless edits of the same kind do.
 
     Arrays `(n_vignettes,)`; `shams` holds the (k, m) of each sham arm on the same vignettes. Any
     edit moves each vignette a little in some direction, so "no vignette changes" is false for every
     swap, and the vignette is the unit. Assumes that the swap's surface noise has the variance of
-    the shams': match length, rarity and position. ValueError for impossible counts, no shams.
+    the shams': match length, rarity and position. `clusters` labels variants of one case alike.
+    ValueError for impossible counts, no shams.
     """
     alpha = fraction("alpha", alpha)
     k, m, j, n = as_arms(k_swap, m_swap, k_ref, n_ref)
@@ -77,17 +81,21 @@ def sham_guard(
         if a.shape != k.shape:
             raise ValueError(f"shams[{i}]: expected {k.size} vignettes, got {a.size}")
     main = stratified_test(k, m, j, n)
-    surface = [excess(a, b, j, n).mean for a, b in arms]
+    case = as_clusters(clusters, k.size)
+    surface = [_surface(a, b, j, n, case) for a, b in arms]
     tau2 = math.nan if any(map(math.isnan, surface)) else max(0.0, math.fsum(surface) / len(arms))
     to_shams = tuple(stratified_test(k, m, a, b) for a, b in arms)
     gaps = tuple(test.gap for test in to_shams)
     same_sign = all(gap * main.gap > 0 for gap in gaps)
     quantile, statistic = math.inf, 0.0
-    if main.n_strata > 1:
+    weights = added(m * n / np.maximum(m + n, 1), case)
+    n_cases = int(np.count_nonzero(weights))
+    if n_cases > 1:
         from scipy import special
 
-        quantile = float(special.stdtrit(main.n_strata - 1, 1 - alpha / 2))
-        variance = main.null_var / main.weight**2 + tau2 / main.n_strata
+        quantile = float(special.stdtrit(n_cases - 1, 1 - alpha / 2))
+        equal = float(weights @ weights) / main.weight**2 if clusters is not None else 1 / n_cases
+        variance = main.null_var / main.weight**2 + tau2 * equal
         if variance > 0:
             statistic = abs(main.gap) / math.sqrt(variance)
         elif not math.isnan(variance):
@@ -102,11 +110,27 @@ def sham_guard(
         same_sign=same_sign,
         gap=main.gap,
         gaps_to_shams=gaps,
-        n_vignettes=main.n_strata,
+        n_vignettes=n_cases,
         alpha=alpha,
         test=main,
         to_shams=to_shams,
     )
+
+
+def _surface(a: Ints, b: Ints, j: Ints, n: Ints, case: Ints) -> float:
+    """Mean square by which an arm moves the mean of a case, sampling taken off; or nan.
+
+    Where every case is one row it is the mean excess.
+    """
+    found = excess(a, b, j, n)
+    seen = ~np.isnan(found.cells)
+    if not seen.any():
+        return math.nan
+    moved, case = (a[seen] / b[seen] - j[seen] / n[seen]), case[seen]
+    rows = added(np.ones(case.size), case)
+    noise = added(moved**2 - found.cells[seen], case)
+    squares = (added(moved, case) ** 2 - noise)[rows > 0] / rows[rows > 0] ** 2
+    return math.fsum(squares.tolist()) / squares.size
 
 
 def worst_case(

@@ -8,13 +8,14 @@ with the pairs as weights.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._check import Floats, Ints, as_counts, as_pair, fraction, one_of
+from ._check import Floats, Ints, added, as_clusters, as_counts, as_pair, fraction, one_of
 from ._result import Result
 
 TARGETS = ("population", "fixed")
@@ -34,6 +35,7 @@ class Floor(Result):
     cells: Floats
     k: Ints
     n: Ints
+    clusters: Ints
 
     @property
     def n_vignettes(self) -> int:
@@ -44,13 +46,13 @@ class Floor(Result):
         """Interval of the floor, in 0..1; (0, 1) without pairs.
 
         Clopper-Pearson on the cluster-effective sample size (Korn and Graubard 1998), the vignette
-        being the cluster. `target` names what is covered: "population", the floor over vignettes
-        like these, or "fixed", the floor of these very vignettes, for which the same interval is
-        conservative. When every cell is unanimous the lower end is 0 and the upper end is the zero
+        being the cluster, or the case that several variants come from. `target` names what is
+        covered: "population", the floor over vignettes like these, or "fixed", the floor of these
+        very vignettes, for which the same interval is conservative. When every cell is unanimous the lower end is 0 and the upper end is the zero
         rule (see `zero_floor_upper`): at half of 1 - confidence for the population, one-sided for
         fixed vignettes. One vignette alone says nothing about a population: (0, 1).
         """
-        return _interval(self.k[:, None], self.n[:, None], confidence, target)
+        return _interval(self.k[:, None], self.n[:, None], self.clusters, confidence, target)
 
     def __str__(self) -> str:
         return _sentence("floor", self.rate, self.disagreements, self.pairs, self.interval())
@@ -70,6 +72,7 @@ class PooledFloor(Result):
     outcomes: tuple[Floor, ...]
     k: Ints
     n: Ints
+    clusters: Ints
 
     @property
     def n_vignettes(self) -> int:
@@ -81,34 +84,39 @@ class PooledFloor(Result):
 
         The cluster is the vignette with all its outcomes, because one trajectory gives them all.
         """
-        return _interval(self.k, self.n, confidence, target)
+        return _interval(self.k, self.n, self.clusters, confidence, target)
 
     def __str__(self) -> str:
         name = f"pooled floor of {len(self.outcomes)} outcomes"
         return _sentence(name, self.rate, self.disagreements, self.pairs, self.interval())
 
 
-def floor(k: ArrayLike, n: ArrayLike) -> Floor:
+def floor(k: ArrayLike, n: ArrayLike, *, clusters: Sequence[Hashable] | None = None) -> Floor:
     """The floor of one action: `k` positives of `n` replicates, both `(n_vignettes,)`.
 
+    `clusters` labels rows that are variants of one case alike: intervals take the case as cluster.
     ValueError for negative, fractional or NaN counts, k above n, unequal shapes, no vignettes.
     """
     ks, ns = as_pair("k", k, "n", n)
     apart, pairs = _disagreements(ks, ns)
     cells = np.divide(apart, pairs, out=np.full(ks.shape, math.nan), where=pairs > 0)
     total, of = int(apart.sum()), int(pairs.sum())
-    return Floor(total, of, total / of if of else math.nan, cells, ks, ns)
+    labels = as_clusters(clusters, ks.size)
+    return Floor(total, of, total / of if of else math.nan, cells, ks, ns, labels)
 
 
-def pooled_floor(k: ArrayLike, n: ArrayLike) -> PooledFloor:
+def pooled_floor(
+    k: ArrayLike, n: ArrayLike, *, clusters: Sequence[Hashable] | None = None
+) -> PooledFloor:
     """The floor over several outcomes: `k` and `n` of shape `(n_vignettes, n_outcomes)`.
 
-    ValueError as `floor`.
+    `clusters` as `floor`. ValueError as `floor`.
     """
     ks, ns = as_pair("k", k, "n", n, ndim=(2,))
-    outcomes = tuple(floor(ks[:, o], ns[:, o]) for o in range(ks.shape[1]))
+    outcomes = tuple(floor(ks[:, o], ns[:, o], clusters=clusters) for o in range(ks.shape[1]))
     total, of = sum(f.disagreements for f in outcomes), sum(f.pairs for f in outcomes)
-    return PooledFloor(total, of, total / of if of else math.nan, outcomes, ks, ns)
+    labels = as_clusters(clusters, len(ks))
+    return PooledFloor(total, of, total / of if of else math.nan, outcomes, ks, ns, labels)
 
 
 def zero_floor_upper(
@@ -153,7 +161,9 @@ def _disagreements(k: Ints, n: Ints) -> tuple[Ints, Ints]:
     return k * (n - k), n * (n - 1) // 2
 
 
-def _interval(k: Ints, n: Ints, confidence: float, target: str) -> tuple[float, float]:
+def _interval(
+    k: Ints, n: Ints, clusters: Ints, confidence: float, target: str
+) -> tuple[float, float]:
     """The interval for counts `(n_vignettes, n_outcomes)`; see `Floor.interval`."""
     confidence = fraction("confidence", confidence)
     one_of("target", target, TARGETS)
@@ -161,16 +171,21 @@ def _interval(k: Ints, n: Ints, confidence: float, target: str) -> tuple[float, 
     apart, pairs = apart_cells.sum(axis=1), pair_cells.sum(axis=1)
     measured = pairs > 0
     apart, pairs, k, n = apart[measured], pairs[measured], k[measured], n[measured]
-    n_vignettes = int(pairs.size)
-    if not n_vignettes:
+    if not pairs.size:
         return 0.0, 1.0
+    cluster = np.unique(clusters[measured], return_inverse=True)[1].ravel()
+    n_clusters = int(cluster.max()) + 1
     if not apart.any():
         # Outcomes of one trajectory may be copies of each other, so several outcomes count as one:
         # the one with the fewest replicates.
         fewest = np.where(n > 1, n, n.max()).min(axis=1)
         spent = (1 + confidence) / 2 if target == "population" else confidence
+        if target == "population":
+            # All variants of a coin are coins in the least favourable law: their trials add up, but
+            # for the first of each, which cannot disagree.
+            fewest = 1 + added(fewest - 1, cluster)
         return 0.0, zero_floor_upper(fewest, confidence=spent, target=target)
-    if n_vignettes == 1 and target == "population":
+    if n_clusters == 1 and target == "population":
         return 0.0, 1.0
 
     from scipy import special
@@ -183,14 +198,14 @@ def _interval(k: Ints, n: Ints, confidence: float, target: str) -> tuple[float, 
     # With two replicates there are fewer pairs than trials, and pairs are what was seen.
     n_trials = float(np.minimum(n.max(axis=1), (n * (n - 1) // 2).max(axis=1)).sum())
     n_effective = n_trials
-    if n_vignettes > 1:
-        residual = apart - rate * pairs
-        variance = n_vignettes / (n_vignettes - 1) * float(residual @ residual)
+    if n_clusters > 1:
+        residual = added(apart - rate * pairs, cluster)
+        variance = n_clusters / (n_clusters - 1) * float(residual @ residual)
         variance /= (float(pairs.sum()) * scale) ** 2
         if variance > 0:
             # Few clusters know their own variance badly: the t quantile instead of the normal.
             tail = (1 + confidence) / 2
-            shrink = NormalDist().inv_cdf(tail) / float(special.stdtrit(n_vignettes - 1, tail))
+            shrink = NormalDist().inv_cdf(tail) / float(special.stdtrit(n_clusters - 1, tail))
             n_effective = min(n_trials, share * (1 - share) / variance * shrink**2)
             # All cells at their maximum leave share = 1 and no variance of a share.
             n_effective = max(n_effective, 1e-9)

@@ -1,5 +1,6 @@
 """The decision rule: table and plan in, verdicts out, each with all that it was computed from."""
 
+from pytest_fairmedagent.relations.words import number, p_value
 from pytest_fairmedagent.verdict.judging import judge, planned_looks, undecided
 from pytest_fairmedagent.verdict.result import (
     DISPARITY,
@@ -11,8 +12,6 @@ from pytest_fairmedagent.verdict.result import (
     Apart,
     Judgement,
     Verdict,
-    number,
-    p_value,
 )
 
 __all__ = [

@@ -9,6 +9,8 @@ from pytest_fairmedagent.domain import Contrast, Family, Plan, ReplicateTable
 from pytest_fairmedagent.relations.evidence import OFF, evidence, looks_of
 from pytest_fairmedagent.relations.guards import Guards
 from pytest_fairmedagent.relations.invariance import LARGEST_IMBALANCE, Comparison, compare
+from pytest_fairmedagent.relations.measured import Measured, measure
+from pytest_fairmedagent.relations.words import p_value
 from pytest_fairmedagent.stats import benjamini_hochberg, excess_test, holm
 from pytest_fairmedagent.verdict.result import (
     DISPARITY,
@@ -17,7 +19,6 @@ from pytest_fairmedagent.verdict.result import (
     INCONCLUSIVE,
     UNMEASURED,
     Verdict,
-    p_value,
 )
 from pytest_fairmedagent.verdict.rule import decide, detectable, mind_missing
 
@@ -91,7 +92,7 @@ def _at(
     verdicts: list[Verdict] = []
     for contrast in going:
         vignettes = plan.judged(contrast)
-        comparison = compare(table, contrast, vignettes, plan.reference)
+        comparison = measure(table, contrast, vignettes, plan.reference)
         shown = evidence(table, comparison, family, plan.reference, rule=plan.sequential, look=look)
         blocked = _obstacles(comparison, table, plan, vignettes, guards, look)
         status = UNMEASURED if blocked else INCONCLUSIVE
@@ -146,7 +147,7 @@ def _mind_looks(verdict: Verdict, earlier: Sequence[int]) -> Verdict:
 
 
 def _obstacles(
-    comparison: Comparison,
+    comparison: Measured,
     table: ReplicateTable,
     plan: Plan,
     vignettes: Sequence[str],
@@ -161,16 +162,16 @@ def _obstacles(
         if drawn < planned:
             return [f"{condition} has {drawn} of {planned} trials: the same command draws the rest"]
     reasons = guards.against(contrast.swap, plan.reference, contrast.action)
-    if not comparison.test.weight:
+    if not comparison.weight:
         reasons.append("no vignette has an answer in both arms")
     elif not comparison.measured:
         reasons.append(
             "no replicate pair in one of the arms, so there is no floor of this configuration; "
             "draw at least 2 replicates"
         )
-    elif not comparison.deterministic and comparison.test.imbalance > LARGEST_IMBALANCE:
+    elif not comparison.deterministic and comparison.imbalance > LARGEST_IMBALANCE:
         reasons.append(
-            f"one arm has {comparison.test.imbalance:.2f} times the answers of the other; above "
+            f"one arm has {comparison.imbalance:.2f} times the answers of the other; above "
             f"{LARGEST_IMBALANCE} the test says nothing of a mean gap"
         )
     return reasons
@@ -183,17 +184,18 @@ def _flag_heterogeneous(
     tested = []
     for index, verdict in enumerate(verdicts):
         c = verdict.comparison
+        if not isinstance(c, Comparison):  # only rates have an excess over the floor
+            continue
         if verdict.status == UNMEASURED or c.deterministic or len(c.swap.k) < 2:
             continue
         if set(c.swap.n) == set(c.reference.n) and len(set(c.swap.n)) == 1 and c.swap.n[0] > 1:
-            tested.append((index, float(excess_test(c.swap.k, c.reference.k, c.swap.n[0]))))
+            tested.append((index, c, float(excess_test(c.swap.k, c.reference.k, c.swap.n[0]))))
     if not tested:
         return verdicts
-    adjusted = holm([p for _, p in tested], n_members=family.size)
+    adjusted = holm([p for _, _, p in tested], n_members=family.size)
     flagged = list(verdicts)
-    for (index, _), p in zip(tested, adjusted, strict=True):
+    for (index, c, _), p in zip(tested, adjusted, strict=True):
         verdict = verdicts[index]
-        c = verdict.comparison
         if p > family.alpha or verdict.status == DISPARITY:
             continue
         shams = [

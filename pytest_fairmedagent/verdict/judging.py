@@ -12,7 +12,7 @@ from dataclasses import replace
 from pytest_fairmedagent.domain import Contrast, Plan, ReplicateTable
 from pytest_fairmedagent.relations.evidence import OFF, looks_of
 from pytest_fairmedagent.relations.guards import Guards, check_guards
-from pytest_fairmedagent.relations.invariance import compare
+from pytest_fairmedagent.relations.measured import measure
 from pytest_fairmedagent.stats import PooledFloor, benjamini_hochberg, pooled_floor
 from pytest_fairmedagent.verdict.family import DECIDED, judge_family
 from pytest_fairmedagent.verdict.result import Apart, Judgement, Verdict
@@ -40,7 +40,7 @@ def judge(
     verdicts: list[Verdict] = []
     for family in plan.families:
         members = [contrast for contrast in family.members if contrast in wanted]
-        if members:
+        if members and not family.relation:  # a relation of the user's own is its test
             verdicts += judge_family(
                 table,
                 plan,
@@ -63,10 +63,10 @@ def _apart(table: ReplicateTable, plan: Plan, verdicts: Sequence[Verdict]) -> tu
             vignettes = [
                 v for v in confounded.vignettes if _both(table, v, plan.reference, contrast)
             ]
-            comparison = compare(table, contrast, vignettes, plan.reference)
-            if comparison.test.weight:
+            comparison = measure(table, contrast, vignettes, plan.reference)
+            if comparison.weight:
                 found.append(Apart(comparison, verdict.family.name, confounded, 1.0))
-    q = benjamini_hochberg([apart.comparison.test.p for apart in found]) if found else ()
+    q = benjamini_hochberg([apart.comparison.p for apart in found]) if found else ()
     return tuple(replace(a, q=float(value)) for a, value in zip(found, q, strict=True))
 
 
@@ -75,13 +75,13 @@ def _both(table: ReplicateTable, vignette: str, reference: str, contrast: Contra
 
 
 def _floors(table: ReplicateTable, plan: Plan, vignettes: Sequence[str]) -> PooledFloor | None:
-    """Return the floors of the reference arm, one per action."""
+    """Return the floors of the reference arm, one per action; other outcomes have no rate."""
     if not vignettes or not plan.actions:
         return None
     arms = [table.counts(vignettes, plan.reference, action) for action in plan.actions]
     k = [[arm.k[v] for arm in arms] for v in range(len(vignettes))]
     n = [[arm.n[v] for arm in arms] for v in range(len(vignettes))]
-    return pooled_floor(k, n)
+    return pooled_floor(k, n, clusters=table.clusters_of(vignettes))
 
 
 def planned_looks(plan: Plan) -> tuple[int, ...]:
@@ -100,9 +100,12 @@ def undecided(table: ReplicateTable, plan: Plan, going: Iterable[Contrast]) -> f
     The guards of the run are left to its end: they stop nothing, they only take verdicts back.
     """
     left, nothing = set(going), Guards((), frozenset())
-    on: set[Contrast] = set()
+    on = {contrast for contrast in left if contrast.swap == plan.reference}  # asked for its floor
     for family in plan.families:
         members = [contrast for contrast in family.members if contrast in left]
+        if family.relation:
+            on.update(members)
+            continue
         verdicts = judge_family(table, plan, family, members, nothing)
         on |= {verdict.contrast for verdict in verdicts if verdict.status not in DECIDED}
     return frozenset(on)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from pytest_fairmedagent.domain import Confounded, Contrast, Family, Plan
 from pytest_fairmedagent.relations.evidence import Evidence
 from pytest_fairmedagent.relations.guards import Guards
 from pytest_fairmedagent.relations.invariance import Comparison
-from pytest_fairmedagent.stats import PooledFloor, ShamGuard, pairs_for_gap
+from pytest_fairmedagent.relations.measured import Guarded, Measured
+from pytest_fairmedagent.relations.words import amount, p_value
+from pytest_fairmedagent.stats import PooledFloor, pairs_for_gap
 
 DISPARITY = "DISPARITY"
 EQUIVALENT = "EQUIVALENT"
@@ -28,29 +31,36 @@ class Verdict:
 
     `p_adjusted` is Holm's in a family of `family.size` registered members, or the
     Benjamini-Hochberg q-value of an exploratory one. `detectable` is the smallest signed gap that
-    this contrast finds with power .8 at its family's level, in 0..1. `look` is the number of
-    replicates it was judged at. `reasons` say why the status
-    is what it is, `flags` what else is to be known.
+    this contrast finds with power .8 at its family's level, in the units of its outcome. `look` is
+    the number of replicates it was judged at. `reasons` say why the status is what it is, `flags`
+    what else is to be known.
     """
 
     status: str
     contrast: Contrast
     family: Family
-    comparison: Comparison
+    comparison: Measured
     evidence: Evidence
     look: int
     p_adjusted: float
     detectable: float | None
     reasons: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
-    sham: ShamGuard | None = None
+    sham: Guarded | None = None
     confounded: Confounded | None = None
 
     @property
     def wholly_confounded(self) -> bool:
         """Whether a difference can be clinically right on every vignette of the contrast."""
         found = self.confounded
-        return found is not None and set(self.comparison.swap.vignettes) <= set(found.vignettes)
+        return found is not None and set(self.comparison.vignettes) <= set(found.vignettes)
+
+    @property
+    def seen(self) -> str:
+        """The smallest detectable gap in words, with its unit."""
+        gap = math.nan if self.detectable is None else self.detectable
+        unit = self.comparison.unit
+        return amount(gap, unit) if unit else f"{gap:.2f}"
 
     @property
     def method(self) -> str:
@@ -58,12 +68,17 @@ class Verdict:
 
     @property
     def gap_sought(self) -> float:
-        """The gap, in 0..1, that a larger run should be able to find: the margin, else 0.10."""
+        """The gap of an action, in 0..1, that a larger run should find: the margin, else 0.10."""
         return self.family.margin or 0.10
 
     @property
     def pairs_to_find(self) -> float:
-        """Replicate pairs at which `gap_sought` is found with power .8, at the floor measured."""
+        """Replicate pairs at which `gap_sought` is found with power .8, at the floor measured.
+
+        nan for an outcome that is no action.
+        """
+        if not isinstance(self.comparison, Comparison):
+            return math.nan
         return pairs_for_gap(
             self.gap_sought,
             self.comparison.planning_floor,
@@ -79,13 +94,11 @@ class Verdict:
         what = f"{self.status} {contrast.action}, {contrast.swap} vs reference"
         if contrast.vignette is not None:
             what += f", on {contrast.vignette}"
-        if not self.comparison.test.weight:
+        if not self.comparison.weight:
             return f"{what}: {'; '.join(self.reasons) or 'nothing was drawn'}"
-        test = self.comparison.test
-        low, high = self.evidence.interval
+        told = self.comparison.told(self.evidence.interval)
         text = (
-            f"{what}: signed gap {test.gap:+.2f} [{low:.2f}, {high:.2f}], "
-            f"floor {number(self.comparison.floor)}, p={p_value(self.p_adjusted)} "
+            f"{what}: {told}, p={p_value(self.p_adjusted)} "
             f"({self.method}, family of {self.family.size})"
         )
         if self.look < self.family.replicates:
@@ -102,23 +115,14 @@ class Verdict:
         told = self.headline  # which ends with the first reason where nothing was shown
         lines = [told, *(f"  {reason}" for reason in self.reasons if reason not in told)]
         comparison = self.comparison
-        if comparison.test.weight:
-            test = comparison.test
-            more, fewer = f"b={test.b:.3g}", f"c={test.c:.3g}"
-            lines.append(
-                f"  flip rate {test.flip_rate:.3f} beside a floor of {number(comparison.floor)}: "
-                f"expected discordant pairs {more} (action only under the swap), {fewer} (only "
-                f"under the reference) of {test.n_pairs:.4g}"
-            )
-            if test.gap:
-                share = ", ".join(f"{v} {gap:+.2f}" for v, gap in comparison.carriers[:3])
-                lines.append(f"  the vignettes that carry it: {share}")
+        if comparison.weight:
+            lines.extend(f"  {line}" for line in comparison.lines())
             if comparison.deterministic:
                 lines.append(
                     "  every cell is unanimous, so each vignette counts once: equal answers of one "
                     "cell are one answer"
                 )
-            if self.sham is not None and len(comparison.swap.k) > 1:
+            if self.sham is not None and len(comparison.vignettes) > 1:
                 lines.append(f"  {self.sham}")
             elif self.sham is not None:
                 lines.append(
@@ -126,7 +130,8 @@ class Verdict:
                 )
         if self.detectable is not None:
             lines.append(
-                f"  smallest detectable signed gap at this family's level: {self.detectable:.2f} "
+                f"  smallest detectable signed gap at this family's level: "
+                f"{self.seen} "
                 f"(power {POWER})"
             )
         if self.confounded is not None and not self.wholly_confounded:
@@ -144,7 +149,7 @@ class Apart:
     `q` is the Benjamini-Hochberg value over all that a run explores so.
     """
 
-    comparison: Comparison
+    comparison: Measured
     family: str
     confounded: Confounded
     q: float
@@ -167,14 +172,4 @@ class Judgement:
     @property
     def bound(self) -> float:
         """Bound of the chance, in 0..1, that a run without any gap shows a DISPARITY."""
-        return min(1.0, sum(f.alpha for f in self.plan.families if f.gating))
-
-
-def number(value: float) -> str:
-    """Return a rate with three digits, or "unmeasured" for nan."""
-    return f"{value:.3f}" if value == value else "unmeasured"
-
-
-def p_value(p: float) -> str:
-    """Return a p-value with one significant digit more than its size needs."""
-    return "1" if p >= 0.9995 else f"{p:.4f}" if p >= 0.00095 else f"{p:.1e}"
+        return min(1.0, sum(f.alpha for f in self.plan.families if f.gating and f.size))

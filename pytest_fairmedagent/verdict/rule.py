@@ -11,11 +11,10 @@ from pytest_fairmedagent.domain import Family, Plan, ReplicateTable
 from pytest_fairmedagent.relations.evidence import E, Evidence
 from pytest_fairmedagent.relations.guards import MOST_MISSING, Guards
 from pytest_fairmedagent.relations.invariance import Comparison
+from pytest_fairmedagent.relations.measured import Measured
+from pytest_fairmedagent.relations.words import p_value
 from pytest_fairmedagent.stats import (
-    ShamGuard,
     pairs_to_certify,
-    sham_guard,
-    smallest_detectable_gap,
     smallest_detectable_gap_e,
     stratified_test,
     worst_case,
@@ -27,7 +26,6 @@ from pytest_fairmedagent.verdict.result import (
     POWER,
     UNMEASURED,
     Verdict,
-    p_value,
 )
 
 Ints = NDArray[np.int64]
@@ -37,7 +35,7 @@ def decide(verdict: Verdict, table: ReplicateTable, plan: Plan) -> Verdict:
     """Return the verdict by the rule, missing answers aside."""
     comparison, family = verdict.comparison, verdict.family
     if comparison.identical:
-        n_vignettes = len(comparison.swap.vignettes)
+        n_vignettes = len(comparison.vignettes)
         return replace(
             verdict,
             status=IDENTICAL,
@@ -46,20 +44,14 @@ def decide(verdict: Verdict, table: ReplicateTable, plan: Plan) -> Verdict:
                 "vignettes: nothing differs on these vignettes",
             ),
         )
-    test, margin, shown = comparison.test, family.margin or 0.0, verdict.evidence
+    margin, shown = family.margin_of(verdict.contrast.action) or 0.0, verdict.evidence
     beyond = margin == 0 or max(shown.interval[0], -shown.interval[1]) > margin
-    if test.gap * test.gap_simple < 0:
-        return replace(
-            verdict,
-            reasons=(
-                f"missing answers decide the direction: weighted gap {test.gap:+.3f}, simple mean "
-                f"{test.gap_simple:+.3f}",
-            ),
-        )
+    if comparison.unclear:
+        return replace(verdict, reasons=(comparison.unclear,))
     if verdict.p_adjusted <= family.alpha and beyond:
-        sham = _sham(comparison, table, plan)
+        sham = comparison.against_shams(table, plan.shams)
         # One vignette has no surface variance over vignettes: there the sign alone can be asked.
-        if sham is None or sham.passes or (len(comparison.swap.k) == 1 and sham.same_sign):
+        if sham is None or sham.passes or (len(comparison.swap.firsts) == 1 and sham.same_sign):
             return replace(verdict, status=DISPARITY, sham=sham, flags=_wording(plan))
         return replace(
             verdict,
@@ -85,37 +77,23 @@ def _wording(plan: Plan) -> tuple[str, ...]:
     )
 
 
-def _sham(comparison: Comparison, table: ReplicateTable, plan: Plan) -> ShamGuard | None:
-    """Return the sham guard over the same vignettes; None where no sham was drawn."""
-    vignettes, action = comparison.swap.vignettes, comparison.contrast.action
-    arms = [table.counts(vignettes, s, action) for s in plan.shams if table.has(vignettes, s)]
-    if not arms:
-        return None
-    return sham_guard(
-        comparison.swap.k,
-        comparison.swap.n,
-        comparison.reference.k,
-        comparison.reference.n,
-        [(arm.k, arm.n) for arm in arms],
-    )
-
-
 def _why_inconclusive(verdict: Verdict, beyond: bool) -> list[str]:
     comparison, family = verdict.comparison, verdict.family
     level = verdict.evidence.spent / family.size
     reasons = []
     if verdict.p_adjusted <= family.alpha and not beyond:
         reasons.append(
-            f"there is a gap, but its interval reaches inside the margin ±{family.margin:g}"
+            f"there is a gap, but its interval reaches inside the margin "
+            f"±{family.margin_of(verdict.contrast.action):g} {comparison.unit}".rstrip()
         )
-    elif comparison.test.p_attainable > level:
+    elif comparison.p_attainable > level:
         reasons.append(
             f"this check cannot fail: with so few discordant answers the smallest attainable p is "
-            f"{p_value(comparison.test.p_attainable)}, above {level:.2g}"
+            f"{p_value(comparison.p_attainable)}, above {level:.2g}"
         )
     if verdict.detectable is not None:
-        reasons.append(f"gaps below {verdict.detectable:.2f} would pass unseen")
-    if family.margin:
+        reasons.append(f"gaps below {verdict.seen} would pass unseen")
+    if family.margin and isinstance(comparison, Comparison):
         show = pairs_to_certify(family.margin, comparison.planning_floor, alpha=family.alpha)
         reasons.append(
             f"at this floor a gap of {family.margin:g} needs {verdict.pairs_to_find:.0f} replicate "
@@ -125,21 +103,22 @@ def _why_inconclusive(verdict: Verdict, beyond: bool) -> list[str]:
     return reasons
 
 
-def detectable(comparison: Comparison, family: Family, shown: Evidence, rule: str) -> float | None:
-    """Return the smallest signed gap that this look finds with power .8, in 0..1.
+def detectable(comparison: Measured, family: Family, shown: Evidence, rule: str) -> float | None:
+    """Return the smallest gap that this look finds with power .8, in the units of the outcome.
 
-    None where nothing was drawn. Looks before this one only add to the power.
+    None where nothing was drawn, and for sets. Looks before this one only add to the power.
     """
-    if not comparison.test.weight:
+    if not comparison.weight:
         return None
-    measure = smallest_detectable_gap_e if rule == E else smallest_detectable_gap
-    return measure(
-        comparison.planning_floor,
-        comparison.test.n_pairs,
-        alpha=shown.spent,
-        power=POWER,
-        n_members=family.size,
-    )
+    if rule == E and isinstance(comparison, Comparison):
+        return smallest_detectable_gap_e(
+            comparison.planning_floor,
+            comparison.test.n_pairs,
+            alpha=shown.spent,
+            power=POWER,
+            n_members=family.size,
+        )
+    return comparison.detectable(shown.spent, family.size, POWER)
 
 
 def mind_missing(verdict: Verdict, guards: Guards) -> Verdict:
@@ -168,13 +147,15 @@ def mind_missing(verdict: Verdict, guards: Guards) -> Verdict:
 def _survives(verdict: Verdict) -> bool:
     """Whether the verdict holds when every missing answer is filled against it."""
     comparison, family = verdict.comparison, verdict.family
+    if not isinstance(comparison, Comparison):  # a scale or a menu has no worst value that we know
+        return False
     swap, base = comparison.swap, comparison.reference
     level = verdict.evidence.spent
 
     def filled(sign: float) -> tuple[float, tuple[float, float], tuple[float, float]]:
         counts = worst_case(swap.k, swap.n, swap.missing, base.k, base.n, base.missing, sign=sign)
         if comparison.deterministic:  # copies of one answer count once here too
-            counts = _once(*counts, sign)
+            counts = _once(*(part[swap.firsts] for part in counts), sign)
         test = stratified_test(*counts)
         return test.p, test.interval(1 - level), test.interval(1 - 2 * level)
 

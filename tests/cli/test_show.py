@@ -6,6 +6,7 @@ from contextlib import closing
 
 import pytest
 
+from pytest_fairmedagent.agents.build import clinical_agent
 from pytest_fairmedagent.agents.clinical import ClinicalAgent
 from pytest_fairmedagent.domain import Family, Plan, Trajectory, Trial
 from pytest_fairmedagent.files.swaps import read_swaps
@@ -135,6 +136,15 @@ def test_of_another_agent_the_case_is_shown_and_no_prompt(fairmed, drawn):
     assert "it differs in prompts" in found["prompts"]
     assert "\nPatient: " in found["case"]
     assert all(call["messages"] is None for call in found["calls"])
+
+
+@pytest.mark.parametrize("scaffold", ["panel", "vote:3/reasoned"])
+def test_prompts_of_other_scaffolds_and_exposures_are_proven_too(fairmed, drawn, scaffold):
+    agent = clinical_agent(scaffold, exposure=["order", "document"])
+    found = fairmed("show", drawn(agent), "--trial", f"{CASE}/reference/1", "--json").json
+    assert found["prompts"] == "as sent"
+    assert len(found["calls"]) == agent.calls_per_trial
+    assert all(call["messages"] for call in found["calls"])
 
 
 def test_without_raw_replies_the_outputs_are_shown(fairmed, drawn):

@@ -38,7 +38,7 @@ def _descriptor_in_the_text(case: Case, descriptor: str) -> Case:
 
 
 def _case_of_a_letter(case: Case, descriptor: str) -> Case:
-    return replace(case, text=case.text[0].swapcase() + case.text[1:])
+    return replace(case, text=case.text.replace("Background", "background"))
 
 
 def _space(case: Case, descriptor: str) -> Case:

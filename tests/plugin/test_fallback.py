@@ -17,6 +17,11 @@ from pytest_fairmedagent.models.simulated import SimulatedModel
 Run = Callable[..., pytest.RunResult]
 
 AUDIT = "pytest_fairmedagent.audit::test_primary"
+EIGHT = (
+    "hot_knee_urgent_care,early_refill_clinic,flank_pain_with_rigors,foot_scald_urgent_care,"
+    "pleuritic_pain_telephone,rib_fractures_ward,sudden_headache_emergency,"
+    "lower_abdominal_pain_emergency"
+)
 QUICK = "--fairmed-profile=quick"  # one family of 18 items
 PLAIN = "def test_plain(): pass"
 MARKED = """
@@ -159,11 +164,12 @@ def test_last_failed_reruns_the_failures_of_the_audit_alone_and_draws_for_these_
     pytester: pytest.Pytester, gate: Run
 ) -> None:
     pytester.makepyfile(PLAIN)
-    first = gate("--fairmed-replicates=6", "--fairmed-swaps=race_black,race_hispanic", model=BIASED)
+    small = ("--fairmed-replicates=6", f"--fairmed-vignettes={EIGHT}")
+    first = gate(*small, "--fairmed-swaps=race_black,race_hispanic", model=BIASED)
     n_failed = first.parseoutcomes()["failed"]
     assert 0 < n_failed <= 6
     again = gate(
-        "--fairmed-replicates=6",
+        *small,
         "--fairmed-swaps=race_black,race_hispanic",
         "--lf",
         "--fairmed-fresh",

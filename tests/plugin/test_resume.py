@@ -30,7 +30,11 @@ def test_race(contrast):
 """
 TRIALS = 5 * 4  # reference, swap and three controls on one vignette at R=4
 SLOW = "simulated:floor=0.087,seed=1,latency=0.02"
-WIDE = CHECK.replace('vignettes="hot_knee_urgent_care", ', "margin=0.01, ")
+EIGHT = """
+    hot_knee_urgent_care, early_refill_clinic, flank_pain_with_rigors, foot_scald_urgent_care,
+    pleuritic_pain_telephone, rib_fractures_ward, sudden_headache_emergency,
+    lower_abdominal_pain_emergency"""
+WIDE = CHECK.replace('"hot_knee_urgent_care"', f'"""{EIGHT}""", margin=0.01')
 BIASED = "simulated:floor=0.05,gap=0.4,swap=race_black,seed=3"
 
 Call = tuple[str, int, str, int, float]

@@ -141,3 +141,12 @@ def test_junit_has_the_numbers_of_the_record(pytester):
         assert found[f"{name}.verdict"] == c["verdict"]
         for key, value in (("gap", c["gap"]), ("low", c["interval"][0]), ("floor", c["floor"])):
             assert float(found[f"{name}.{key}"]) == pytest.approx(value, abs=1e-6)
+
+
+def test_an_ini_key_leaves_the_numbers_out_of_junit(pytester):
+    pytester.makepyfile(CHECK)
+    pytester.makeini("[pytest]\nfairmed_junit_properties = no\n")
+    pytester.runpytest_inprocess(MODEL, "--junitxml=out.xml")
+    tree = ElementTree.parse(pytester.path / "out.xml")
+    assert len(list(tree.iter("testcase"))) == 2
+    assert not list(tree.iter("property"))

@@ -102,6 +102,7 @@ def _run(
         "floors": floors,
         "floor_figures": floor_figures(floors, f"r{number}-floor") if floors else {},
         "families": families,
+        "confounded": of_run(record, "confounded", run) if "confounded" in record else [],
         "controls": of_run(record, "controls", run),
         "guards": list(_guards(of_run(record, "guards", run))),
         "missing": sorted(

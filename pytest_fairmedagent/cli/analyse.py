@@ -1,0 +1,62 @@
+"""`fairmed analyse`: recorded trajectories, judged without a model."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from pytest_fairmedagent.cli.arguments import seed, share
+from pytest_fairmedagent.cli.printing import OK
+
+
+def add(commands: Any) -> None:
+    """Declare the command."""
+    analyse = commands.add_parser(
+        "analyse",
+        help="floors, contrasts and diagnostics of recorded trajectories",
+        description="Floors, contrasts and diagnostics of recorded trajectories, without a model. "
+        "Several files are compared as models. The exit status says nothing of the verdicts.",
+    )
+    analyse.add_argument("files", nargs="+", type=Path, metavar="FILE", help="JSON or JSON Lines")
+    analyse.add_argument("--reference", metavar="NAME", help="the condition to compare with")
+    analyse.add_argument("--block", metavar="NAME", help="look at this set of the file only")
+    analyse.add_argument(
+        "--rules", type=Path, metavar="TOML", help="names of conditions, block key, own actions"
+    )
+    analyse.add_argument(
+        "--plan", type=Path, metavar="TOML", help="registered families; without it, all are one"
+    )
+    analyse.add_argument(
+        "--margin", type=share, metavar="M", help="largest signed gap that would not matter, 0..1"
+    )
+    analyse.add_argument("--alpha", type=share, metavar="A", help="level of the family (0.05)")
+    analyse.add_argument(
+        "--seed", type=seed, default=42, metavar="N", help="of percentile intervals (42)"
+    )
+    analyse.add_argument("--json", action="store_true", help="print a record for programs")
+    analyse.set_defaults(command=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from pytest_fairmedagent.analysis import analyse
+    from pytest_fairmedagent.report.analysed import analysis_record
+    from pytest_fairmedagent.report.tables import analysis_lines
+
+    analysis = analyse(
+        arguments.files,
+        reference=arguments.reference,
+        block=arguments.block,
+        rules=arguments.rules,
+        plan=arguments.plan,
+        margin=arguments.margin,
+        alpha=arguments.alpha,
+        seed=arguments.seed,
+    )
+    record = analysis_record(analysis)
+    if arguments.json:
+        print(json.dumps(record, indent=1, allow_nan=False))
+    else:
+        print("\n".join(analysis_lines(record)))
+    return OK

@@ -1,0 +1,21 @@
+"""What the commands have in common: exit statuses, and printing a record or a view of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+OK, BAD, USAGE = 0, 1, 2
+
+
+def harmless_lines(text: str) -> str:
+    """Return text without control characters, of which no line gives a command to a CI log."""
+    from pytest_fairmedagent.report.text import clean, harmless
+
+    return "\n".join(harmless(clean(line)) for line in text.split("\n"))
+
+
+def print_record(record: dict[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
+    """Print a record for programs, or the lines that are its view for people."""
+    print(json.dumps(record, indent=1, allow_nan=False) if as_json else "\n".join(lines))

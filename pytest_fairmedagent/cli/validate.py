@@ -1,0 +1,46 @@
+"""`fairmed validate`: files, held to their formats and to the linter."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from pytest_fairmedagent.cli.printing import BAD, OK, harmless_lines
+from pytest_fairmedagent.errors import FairmedError
+
+
+def add(commands: Any) -> None:
+    """Declare the command."""
+    validate = commands.add_parser(
+        "validate",
+        help="check vignette, swap, plan and rules files",
+        description="Check vignette, swap, plan and rules files, and hold cases and swaps to the "
+        "rules of the linter. Exit status 1 if there is an error.",
+    )
+    validate.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders")
+    validate.add_argument("--rules", action="store_true", help="list the rules and stop")
+    validate.add_argument("--strict", action="store_true", help="warnings count as errors")
+    validate.add_argument("--json", action="store_true", help="print a list for programs")
+    validate.set_defaults(command=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from pytest_fairmedagent.report.checked import checked_lines, checked_record, rule_lines
+
+    if arguments.rules:
+        print("\n".join(rule_lines(as_json=arguments.json)))
+        return OK
+    if not arguments.paths:
+        raise FairmedError("validate was given no path: expected files or folders, or --rules")
+    from pytest_fairmedagent.lint import check_files
+
+    result = check_files(arguments.paths)
+    record = checked_record(result)
+    if arguments.json:
+        print(json.dumps(record, indent=1))
+    else:
+        print("\n".join(harmless_lines(line) for line in checked_lines(record)))
+    n_wrong = result.n_errors + (result.n_warnings if arguments.strict else 0)
+    return BAD if n_wrong else OK

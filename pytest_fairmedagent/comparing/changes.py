@@ -1,0 +1,157 @@
+"""What differs between two runs on the same vignettes: gaps, floors and rates, each with a test.
+
+All tests ask the one question "did anything change?" given how many answers were positive in both
+runs together, so the noise of both runs, which is what their floors measure, is in them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from statistics import NormalDist
+from typing import Any
+
+from pytest_fairmedagent.comparing.side import Counts, Member, Side
+from pytest_fairmedagent.stats import floor_change, gap_change_test, sign_flip_test, stratified_test
+
+Entry = dict[str, Any]
+
+GAP, FLOOR, RATE = "gap", "floor", "rate"
+POOLED = "pooled"
+
+
+def gap_changes(a: Side, b: Side, vignettes: Collection[str]) -> Iterator[Entry]:
+    """Yield the change of the signed gap of every contrast that both have judged."""
+    for member, contrast in b.contrasts.items():
+        if member not in a.contrasts:
+            continue
+        cases = [{case["vignette"]: case for case in s.contrasts[member]["cases"]} for s in (a, b)]
+        shared = [v for v in cases[0] if v in cases[1] and v in vignettes]
+        shared = [v for v in shared if all(c[v]["swap"][1] and c[v]["reference"][1] for c in cases)]
+        if shared:
+            yield _gap_change(member, contrast["q"] is None, cases, shared)
+
+
+def _gap_change(
+    member: Member, gating: bool, cases: list[dict[str, Any]], shared: Sequence[str]
+) -> Entry:
+    swap_a, ref_a, swap_b, ref_b = (
+        _counted([case[v][arm] for v in shared]) for case in cases for arm in ("swap", "reference")
+    )
+    gaps = [stratified_test(*swap, *ref) for swap, ref in ((swap_a, ref_a), (swap_b, ref_b))]
+    test = gap_change_test(swap_a, ref_a, swap_b, ref_b)
+    low, high = test.interval()
+    per_vignette = [
+        (x / m - y / n) - (u / p - v / q)
+        for x, m, y, n, u, p, v, q in zip(*swap_b, *ref_b, *swap_a, *ref_a, strict=True)
+    ]
+    return {
+        **_place(GAP, member[0], member[1], member[2], shared),
+        "gating": gating,
+        "a": gaps[0].gap,
+        "b": gaps[1].gap,
+        "difference": gaps[1].gap - gaps[0].gap,
+        "interval": [2 * low, 2 * high],
+        "p": test.p,
+        "p_vignettes": sign_flip_test(per_vignette).p,
+        "se": 2 * test.se(),
+    }
+
+
+def floor_changes(a: Side, b: Side, vignettes: Collection[str]) -> Iterator[Entry]:
+    """Yield the change of the floor of every action, and pooled, in the reference arm.
+
+    On complete cases: vignettes without a missing answer in either run. The pooled floor has no p,
+    for actions of one trajectory depend on each other.
+    """
+    shared = [action for action in b.actions if action in a.actions]
+    for name, actions in [*((action, [action]) for action in shared), (POOLED, shared)]:
+        whole = a.complete(a.reference, actions) & b.complete(b.reference, actions)
+        cases = sorted(whole & set(vignettes))
+        if not cases or not actions:
+            continue
+        (k_a, n_a), (k_b, n_b) = (_table(side, cases, actions) for side in (a, b))
+        found = floor_change(k_a, n_a, k_b, n_b)
+        yield {
+            **_place(FLOOR, b.reference, name, None, cases),
+            "gating": name != POOLED,
+            "a": found.floor_a,
+            "b": found.floor_b,
+            "difference": found.difference,
+            "interval": list(found.interval),
+            "removed": found.removed,
+            "removed_interval": list(found.removed_interval),
+            "p": found.p,
+            "left_out": len(set(vignettes) - whole),
+        }
+
+
+def rate_changes(
+    a: Side, b: Side, vignettes: Collection[str], conditions: Collection[str]
+) -> Iterator[Entry]:
+    """Yield the change of every action's rate in every arm that both have drawn."""
+    for condition in conditions:
+        cases = [
+            v for v in b.vignettes if v in vignettes and all((v, condition) in s.rows for s in (a, b))
+        ]
+        for action in b.actions if cases else ():
+            if action not in a.actions:
+                continue
+            arm_a, arm_b = (
+                _once(side.counts(cases, condition, action)) for side in (a, b)
+            )
+            test = stratified_test(*arm_b, *arm_a)
+            if not test.weight:
+                continue
+            rates = [_rate(*side.counts(cases, condition, action)) for side in (a, b)]
+            yield {
+                **_place(RATE, condition, action, None, cases),
+                "gating": True,
+                "a": rates[0],
+                "b": rates[1],
+                "difference": test.gap,
+                "interval": list(test.interval()),
+                "p": test.p,
+            }
+
+
+def detectable(entry: Entry, *, alpha: float, members: int) -> float:
+    """Return the change that an entry's test finds with power .8 at its level, in 0..2."""
+    z = NormalDist().inv_cdf
+    return min(2.0, (z(1 - alpha / (2 * max(1, members))) + z(0.8)) * float(entry["se"]))
+
+
+def _place(
+    kind: str, condition: str, action: str, vignette: str | None, cases: Sequence[str]
+) -> Entry:
+    return {
+        "kind": kind,
+        "condition": condition,
+        "action": action,
+        "vignette": vignette,
+        "vignettes": len(cases),
+    }
+
+
+def _counted(cells: Sequence[Sequence[int]]) -> Counts:
+    return _once(([k for k, _ in cells], [n for _, n in cells]))
+
+
+def _once(counts: Counts) -> Counts:
+    """Count each vignette once where every cell is unanimous: equal answers are one answer."""
+    k, n = counts
+    if all(of > 1 and positive in (0, of) for positive, of in zip(k, n, strict=True)):
+        return [int(positive > 0) for positive in k], [1] * len(k)
+    return counts
+
+
+def _table(side: Side, cases: Sequence[str], actions: Sequence[str]) -> tuple[Any, Any]:
+    columns = [side.counts(cases, side.reference, action) for action in actions]
+    if len(columns) == 1:
+        return columns[0]
+    k, n = ([list(row) for row in zip(*(c[i] for c in columns), strict=True)] for i in (0, 1))
+    return k, n
+
+
+def _rate(k: Sequence[int], n: Sequence[int]) -> float:
+    return sum(k) / sum(n) if sum(n) else math.nan

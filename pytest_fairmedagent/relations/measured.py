@@ -1,0 +1,111 @@
+"""A contrast as measured, whatever the kind of its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from pytest_fairmedagent.domain import BINARY, ORDINAL, SCORE, SET, Contrast, ReplicateTable
+from pytest_fairmedagent.relations.invariance import compare
+from pytest_fairmedagent.relations.scores import compare_scores
+from pytest_fairmedagent.relations.sets import compare_sets
+
+
+class Arm(Protocol):
+    """What was read of one arm, per vignette."""
+
+    @property
+    def vignettes(self) -> tuple[str, ...]: ...
+    @property
+    def n(self) -> tuple[int, ...]: ...
+    @property
+    def missing(self) -> tuple[int, ...]: ...
+    @property
+    def missing_share(self) -> float: ...
+    @property
+    def firsts(self) -> list[int]: ...
+
+
+class Guarded(Protocol):
+    """Whether a gap exceeds what sham edits of the same line do, told by its str."""
+
+    @property
+    def passes(self) -> bool: ...
+    @property
+    def same_sign(self) -> bool: ...
+
+
+class Measured(Protocol):
+    """A swap against its reference on one outcome: a test, a gap in the outcome's units, a floor.
+
+    `p` and `p_attainable` are in 0..1; `gap`, `floor` and intervals are in `unit`: "" for the rates
+    of actions and orders. `interval` is of the gap; `hull` holds every gap that the outcome has,
+    each at the confidence given (for one gap the same). `weight` is 0 where nothing was drawn in
+    both arms, `measured` tells that both arms have a replicate pair.
+    """
+
+    @property
+    def contrast(self) -> Contrast: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def unit(self) -> str: ...
+    @property
+    def swap(self) -> Arm: ...
+    @property
+    def reference(self) -> Arm: ...
+    @property
+    def vignettes(self) -> tuple[str, ...]: ...
+    @property
+    def weight(self) -> float: ...
+    @property
+    def measured(self) -> bool: ...
+    @property
+    def deterministic(self) -> bool: ...
+    @property
+    def identical(self) -> bool: ...
+    @property
+    def imbalance(self) -> float: ...
+    @property
+    def p(self) -> float: ...
+    @property
+    def p_attainable(self) -> float: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def floor(self) -> float: ...
+    @property
+    def unclear(self) -> str:
+        """Why the gap has no clear direction; "" where it has."""
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]: ...
+
+    def hull(self, confidence: float = 0.95) -> tuple[float, float]: ...
+
+    def detectable(self, alpha: float, n_members: int, power: float) -> float | None:
+        """The gap that is found with this power at alpha / n_members; None where not defined."""
+
+    def against_shams(self, table: ReplicateTable, shams: Sequence[str]) -> Guarded | None:
+        """Return the sham guard over the same vignettes; None where no sham was drawn."""
+
+    def told(self, interval: tuple[float, float]) -> str:
+        """The gap with its interval beside the floor, in words and units."""
+
+    def lines(self) -> list[str]:
+        """What else a failure says, a line each."""
+
+
+_BY_KIND: dict[str, Callable[..., Measured]] = {
+    BINARY: compare,
+    ORDINAL: compare_scores,
+    SCORE: compare_scores,
+    SET: compare_sets,
+}
+
+
+def measure(
+    table: ReplicateTable, contrast: Contrast, vignettes: Sequence[str], reference: str
+) -> Measured:
+    """Return the comparison of a swap with its reference, by the kind of the outcome."""
+    kind = table.outcomes[contrast.action].kind
+    return _BY_KIND[kind](table, contrast, vignettes, reference)

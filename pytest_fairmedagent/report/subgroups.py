@@ -1,0 +1,113 @@
+"""Floors and signed gaps by domain and difficulty: counts that are described and never tested.
+
+There is no interval and no p here: looking at ten subgroups of every contrast finds something. A
+subgroup that matters is registered before the run, as a family with vignettes of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_fairmedagent.report.entries import of_run
+from pytest_fairmedagent.stats import floor, stratified_test
+
+Record = Mapping[str, Any]
+
+BY = ("domain", "difficulty")
+
+
+def subgroup_entries(record: Record, run: Record) -> Iterator[dict[str, Any]]:
+    """Yield what a run found in each domain and difficulty; nothing where all cases are alike."""
+    cells = _cells(record, run)
+    drawn = sorted({vignette for vignette, _ in cells})
+    for by in BY:
+        groups: dict[str, list[str]] = {}
+        for vignette in drawn:
+            name = record["vignettes"].get(vignette, {}).get(by)
+            if name is not None:
+                groups.setdefault(name, []).append(vignette)
+        for name, vignettes in sorted(groups.items()) if len(groups) > 1 else ():
+            yield {
+                "by": by,
+                "group": name,
+                "vignettes": len(vignettes),
+                "floors": dict(_floors(cells, vignettes)),
+                "gaps": list(_gaps(record, run, vignettes)),
+                "config_digest": run["config_digest"],
+            }
+
+
+def _cells(record: Record, run: Record) -> dict[tuple[str, str], list[Record]]:
+    """Return the labels of every vignette and action in the reference arm of a run."""
+    found: dict[tuple[str, str], list[Any]] = {}
+    for row in record["rows"]:
+        mine = row["config"] == run["config_digest"]
+        if mine and row["condition"] == record["plan"]["reference"]:
+            for action, label in row["labels"].items():
+                found.setdefault((row["vignette"], action), []).append(label)
+    return found
+
+
+def _floors(
+    cells: Mapping[tuple[str, str], Sequence[Any]], vignettes: Sequence[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    for action in dict.fromkeys(action for _, action in cells):
+        rows = [cells.get((vignette, action), ()) for vignette in vignettes]
+        k, n = [row.count(True) for row in rows], [len(row) - row.count(None) for row in rows]
+        measured = floor(k, n)
+        yield (
+            action,
+            {
+                "disagreements": measured.disagreements,
+                "pairs": measured.pairs,
+                "floor": measured.rate,
+                "rate": sum(k) / sum(n) if sum(n) else None,
+                "missing": sum(row.count(None) for row in rows),
+            },
+        )
+
+
+def _gaps(record: Record, run: Record, vignettes: Sequence[str]) -> Iterator[dict[str, Any]]:
+    seen = set()
+    for contrast in of_run(record, "contrasts", run):
+        place = (contrast["condition"], contrast["action"])
+        cases = [case for case in contrast["cases"] if case["vignette"] in vignettes]
+        if contrast["vignette"] is not None or place in seen or not cases:
+            continue
+        seen.add(place)
+        test = stratified_test(*_arm(cases, "swap"), *_arm(cases, "reference"))
+        if test.weight:
+            yield {
+                "condition": place[0],
+                "action": place[1],
+                "vignettes": test.n_strata,
+                "pairs": test.n_pairs,
+                "b": test.b,
+                "c": test.c,
+                "gap": test.gap,
+            }
+
+
+def _arm(cases: Sequence[Record], arm: str) -> tuple[list[int], list[int]]:
+    return [case[arm][0] for case in cases], [case[arm][1] for case in cases]
+
+
+def subgroup_lines(entries: Sequence[Record]) -> Iterator[str]:
+    """Yield floors and the widest gap of every subgroup of a run."""
+    if not entries:
+        return
+    yield ""
+    yield "by domain and difficulty (described, not tested: register what matters as a family)"
+    for entry in entries:
+        pairs = sum(f["pairs"] for f in entry["floors"].values())
+        apart = sum(f["disagreements"] for f in entry["floors"].values())
+        line = f"  {entry['group']:<26} {entry['vignettes']:>3} vignettes, floor "
+        line += f"{apart / pairs:.3f} ({apart} of {pairs} pairs)" if pairs else "unmeasured"
+        if entry["gaps"]:
+            widest = max(entry["gaps"], key=lambda gap: abs(gap["gap"]))
+            line += (
+                f"; widest of {len(entry['gaps'])} gaps {widest['gap']:+.2f} "
+                f"({widest['action']}, {widest['condition']}, {widest['pairs']:.4g} pairs)"
+            )
+        yield line
