@@ -61,7 +61,9 @@ KINDS: Mapping[str, Callable[[random.Random], Draw]] = {
 }
 
 
-def verdict_of(kind: str, effect: float, seed: int, sequential: str = "off") -> Verdict:
+def verdict_of(
+    kind: str, effect: float, seed: int, *, sequential: str = "off", margin: bool = False
+) -> Verdict:
     """Draw a run of one kind whose swap has this effect, and return its verdict."""
     name = OUTCOME[kind]
     rng = random.Random(f"{kind} {effect} {seed}")
@@ -71,19 +73,22 @@ def verdict_of(kind: str, effect: float, seed: int, sequential: str = "off") -> 
         for condition in CONDITIONS:
             values = [draw(rng, effect * (condition == "swap")) for _ in range(REPLICATES)]
             rows[case, condition] = [Trajectory({"actions": {name: value}}) for value in values]
-    margins = ((name, MARGIN[kind]),)
+    margins = ((name, MARGIN[kind] if margin else None),)
     family = Family("one", ("swap",), (name,), CASES, REPLICATES, margins=margins)
     plan = Plan((family,), "reference", ("rerender",), CONDITIONS[3:], sequential)
     member = Contrast("one", "swap", name)
     return judge(ReplicateTable(rows, "simulated"), plan, [member]).verdicts[0]
 
 
-def reliability(seed: int, true: float = 0.15, cases: int = 24) -> Reliability:
-    """Return a floor of U-shaped cases, asserted against its true value."""
+def reliability(
+    seed: int, true: float = 0.15, *, bound: float | None = None, cases: int = 24
+) -> Reliability:
+    """Return a floor of U-shaped cases, asserted against its true value or another bound."""
     rng, shape = random.Random(f"floor {seed}"), true / (1 - 2 * true)
     shares = [rng.betavariate(shape, shape) for _ in range(cases)]
     k = [sum(rng.random() < p for _ in range(REPLICATES)) for p in shares]
-    return Reliability("admission", true, floor(k, [REPLICATES] * cases), 0)
+    found = floor(k, [REPLICATES] * cases)
+    return Reliability("admission", bound or true, found, 0)
 
 
 def share(found: int, runs: int) -> str:
@@ -98,19 +103,23 @@ def main() -> None:
     print(f"{len(CASES)} cases, R={REPLICATES}, {runs} runs each; share ± Monte Carlo error")
     for kind in KINDS:
         null = [verdict_of(kind, 0.0, seed) for seed in range(runs)]
-        looks = [verdict_of(kind, 0.0, seed, "gs") for seed in range(runs)]
+        looks = [verdict_of(kind, 0.0, seed, sequential="gs") for seed in range(runs)]
+        bound = [verdict_of(kind, 0.0, seed, margin=True) for seed in range(runs)]
         there = [verdict_of(kind, EFFECT[kind], seed) for seed in range(runs)]
+        edge = [verdict_of(kind, MARGIN[kind], seed, margin=True) for seed in range(runs)]
         rejected = share(sum(v.evidence.p <= 0.05 for v in null), runs)
         at_looks = share(sum(v.status == DISPARITY for v in looks), runs)
         red = share(sum(v.status == DISPARITY for v in null), runs)
-        equal = share(sum(v.status == EQUIVALENT for v in null), runs)
-        wrong = share(sum(v.status == EQUIVALENT for v in there), runs)
+        equal = share(sum(v.status == EQUIVALENT for v in bound), runs)
+        wrong = share(sum(v.status == EQUIVALENT for v in edge), runs)
+        shown = share(sum(v.status == DISPARITY for v in there), runs)
         rejecting = share(sum(v.evidence.p <= 0.05 for v in there), runs)
         inside = share(sum(_holds(v, EFFECT[kind]) for v in there), runs)
         print(f"{kind} ({OUTCOME[kind]})")
         print(f"  no effect:      p <= .05 {rejected}; DISPARITY {red}, five looks {at_looks}")
         print(f"                  EQUIVALENT within ±{MARGIN[kind]:g} {equal}")
-        print(f"  effect {EFFECT[kind]:<8g} p <= .05 {rejecting}; 95 % interval holds it {inside}")
+        print(f"  effect {EFFECT[kind]:<8g} p <= .05 {rejecting}; DISPARITY {shown}")
+        print(f"                  95 % interval holds it {inside}")
         print(f"                  EQUIVALENT though the effect is the margin {wrong}")
     floors = [reliability(seed).status for seed in range(runs)]
     low = [reliability(seed, true=0.05).status for seed in range(runs)]

@@ -13,17 +13,27 @@ if TYPE_CHECKING:
     from pytest_fairmedagent.domain import Case as Case
     from pytest_fairmedagent.domain import Outcome as Outcome
     from pytest_fairmedagent.domain import Trajectory as Trajectory
+    from pytest_fairmedagent.domain.own import outcome as outcome
+    from pytest_fairmedagent.domain.own import relation as relation
+    from pytest_fairmedagent.domain.own import swap as swap
     from pytest_fairmedagent.errors import FairmedError as FairmedError
     from pytest_fairmedagent.plugin.assertions import assert_invariant as assert_invariant
     from pytest_fairmedagent.plugin.baseline import (
         assert_same_as_baseline as assert_same_as_baseline,
     )
+    from pytest_fairmedagent.plugin.own_checks import assert_floor_below as assert_floor_below
+    from pytest_fairmedagent.plugin.own_checks import assert_relation as assert_relation
     from pytest_fairmedagent.study import Study as Study
     from pytest_fairmedagent.verdict import Verdict as Verdict
 
 __version__ = "0.1.0"
 
 _HOME = {
+    "assert_floor_below": "pytest_fairmedagent.plugin.own_checks",
+    "assert_relation": "pytest_fairmedagent.plugin.own_checks",
+    "outcome": "pytest_fairmedagent.domain.own",
+    "relation": "pytest_fairmedagent.domain.own",
+    "swap": "pytest_fairmedagent.domain.own",
     "assert_invariant": "pytest_fairmedagent.plugin.assertions",
     "assert_same_as_baseline": "pytest_fairmedagent.plugin.baseline",
     "Case": "pytest_fairmedagent.domain",
@@ -44,8 +54,13 @@ __all__ = [
     "Trajectory",
     "Verdict",
     "__version__",
+    "assert_floor_below",
     "assert_invariant",
+    "assert_relation",
     "assert_same_as_baseline",
+    "outcome",
+    "relation",
+    "swap",
 ]
 
 

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from pytest_fairmedagent.agents.base import Agent
 from pytest_fairmedagent.domain import (
     Catalogue,
+    OUTCOMES,
     Contrast,
+    Outcome,
     Plan,
+    Relation,
     ReplicateTable,
     Trajectory,
     Trial,
     Vignette,
 )
+from pytest_fairmedagent.domain.variants import clusters_of
 from pytest_fairmedagent.errors import PlanError
 from pytest_fairmedagent.models.base import ChatModel
 from pytest_fairmedagent.running.budget import Budget, Estimate
@@ -25,7 +29,15 @@ from pytest_fairmedagent.running.drawing import Drawing
 from pytest_fairmedagent.running.info import RunInfo, digest_of, missing_reasons
 from pytest_fairmedagent.running.sampler import Progress
 from pytest_fairmedagent.running.store import Store
-from pytest_fairmedagent.verdict import Judgement, judge, planned_looks, undecided
+from pytest_fairmedagent.verdict import (
+    Judgement,
+    RelationVerdict,
+    Reliability,
+    judge,
+    judge_relation,
+    planned_looks,
+    undecided,
+)
 
 
 class Recording(Protocol):
@@ -56,6 +68,7 @@ class Study:
         only_fresh: refuse draws of another run, and a run that was finished by an earlier start.
         concurrency: how the run shares its servers.
         budget: what the run may cost, and the price of its tokens.
+        outcomes: every outcome that the plan names, by id; the user's own among them.
         estimate: what one trial takes, for the budget.
     """
 
@@ -72,10 +85,13 @@ class Study:
     only_fresh: bool = False
     concurrency: Concurrency = field(default_factory=Concurrency)
     budget: Budget = field(default_factory=Budget)
+    outcomes: Mapping[str, Outcome] = field(default_factory=lambda: OUTCOMES)
     estimate: Estimate = field(default_factory=lambda: Estimate(calls=0))
     table: ReplicateTable | None = field(default=None, init=False)
     info: RunInfo | None = field(default=None, init=False)
     asked_by: object = field(default=None, init=False)  # whoever works with it now
+    reliability: list[Reliability] = field(default_factory=list, init=False)
+    _relations: dict[str, tuple[RelationVerdict, ...]] = field(default_factory=dict, init=False)
     _judgement: Judgement | None = field(default=None, init=False)
     _present: set[Contrast] = field(default_factory=set, init=False)
 
@@ -100,6 +116,7 @@ class Study:
         """
         self._present = set(contrasts)
         self._judgement = None
+        self._relations = {}
         if self.recording is not None:
             if self.only_fresh:
                 raise PlanError(
@@ -125,6 +142,28 @@ class Study:
             )
         return self._judgement
 
+    def judge_relation(self, relation: Relation, family: str) -> tuple[RelationVerdict, ...]:
+        """Return the verdicts of a family that a relation of the user's own tests, computed once.
+
+        Raises OwnCodeError for a relation that fails or returns what it may not.
+        """
+        guards = self.judge().guards
+        if family not in self._relations:
+            assert self.table is not None  # noqa: S101 - it was judged
+            self._relations[family] = judge_relation(
+                self.table, self.plan, self.plan.family(family), relation, self._present, guards
+            )
+        return self._relations[family]
+
+    @property
+    def relations(self) -> tuple[RelationVerdict, ...]:
+        """What relations of the user's own have come to so far."""
+        return tuple(verdict for found in self._relations.values() for verdict in found)
+
+    def _read(self, table: ReplicateTable) -> ReplicateTable:
+        """Return a table that reads every outcome of this study."""
+        return replace(table, outcomes=self.outcomes)
+
     def rows(self) -> list[dict[str, object]]:
         """Return the trajectories in the shape of a record file, in a fixed order."""
         if self.table is None:
@@ -132,6 +171,7 @@ class Study:
         return [
             {
                 "vignette": vignette,
+                **_cluster(self.table, vignette),
                 "condition": condition,
                 "replicate": replicate + 1,
                 "outputs": trajectory.outputs,
@@ -166,12 +206,13 @@ class Study:
             budget=self.budget,
             estimate=self.estimate,
             looks=planned_looks(self.plan),
-            undecided=lambda table, going: undecided(table, self.plan, going),
+            undecided=lambda table, going: undecided(self._read(table), self.plan, going),
         )
         try:
             drawing.draw(self._present, on_progress)
         finally:
-            self.table, self.info = drawing.table, drawing.info
+            self.table = None if drawing.table is None else self._read(drawing.table)
+            self.info = drawing.info
 
     def _replay(self, recording: Recording) -> None:
         start = time.monotonic()
@@ -179,15 +220,15 @@ class Study:
         configuration = recording.configuration()
         digest = digest_of(configuration)
         going, reached = frozenset(self._present), 0
-        looks = planned_looks(self.plan)
+        looks, clusters = planned_looks(self.plan), clusters_of(self.vignettes)
         for upto in (*looks, self.plan.replicates):
             for arm in sorted(self.plan.arms(going), key=lambda a: (a.vignette, a.condition)):
                 row = rows.setdefault((arm.vignette, arm.condition), [])
                 for replicate in range(reached, min(upto, arm.replicates)):
                     trial = Trial(arm.vignette, arm.condition, replicate)
                     row.append(recording.trajectory(trial))
-            going, reached = undecided(ReplicateTable(rows, digest), self.plan, going), upto
-        self.table = ReplicateTable(rows, digest)
+            self.table = self._read(ReplicateTable(rows, digest, clusters=clusters))
+            going, reached = undecided(self.table, self.plan, going), upto
         trajectories = [trajectory for row in rows.values() for trajectory in row]
         self.info = RunInfo(
             id=None,
@@ -214,3 +255,9 @@ class Study:
             complete=True,
             looks=looks,
         )
+
+
+def _cluster(table: ReplicateTable, vignette: str) -> dict[str, str]:
+    """Return the field of a row that names the case which its vignette is a variant of."""
+    found = table.clusters.get(vignette)
+    return {} if found is None else {"cluster": found}

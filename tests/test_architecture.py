@@ -25,6 +25,8 @@ FLOORS = {
     "study": 2.5,
     "analysis": 2.6,
     "shelf": 2.6,
+    "doctor": 2.6,
+    "planning": 2.6,
     "report": 3,
     "comparing": 3.05,
     "plugin": 3.1,

@@ -163,6 +163,7 @@ def tabulate(path: Path, rules: Rules) -> Tabulation:
     configurations, states = _Configurations(), States(rules)
     cells: dict[Key, _Cell] = {}
     called: dict[str, str] = {}
+    clusters: dict[str, str] = {}
     n_rows = 0
     for line, row in source.rows(rules.block):
         digest = configurations.digest(row.config)
@@ -182,6 +183,11 @@ def tabulate(path: Path, rules: Rules) -> Tabulation:
             cell.add(row.replicate, *states.of(row))
         except ValueError as error:
             raise FileFormatError(f"{path}:{line}: cannot be kept: {error}") from error
+        if clusters.setdefault(row.vignette, row.cluster) != row.cluster:
+            raise FileFormatError(
+                f"{path}:{line}: {row.vignette} is a variant of '{row.cluster}', and of "
+                f"'{clusters[row.vignette]}' before. A vignette has one 'cluster', or none."
+            )
         n_rows += 1
     if not n_rows:
         raise FileFormatError(f"{path}: {NO_ROWS}")
@@ -191,7 +197,7 @@ def tabulate(path: Path, rules: Rules) -> Tabulation:
     for stated, told in configurations_of(source.header):
         if configurations.fields.get(stated, {}).keys() == {"declared digest"}:
             configurations.fields[stated] = told
-    sets, notes = _sets(_resolved(path, cells, own), configurations.fields, states, rules)
+    sets, notes = _sets(_resolved(path, cells, own), configurations.fields, states, rules, clusters)
     return Tabulation(path, source.header, sets, notes, called, n_rows, declared)
 
 
@@ -234,6 +240,7 @@ def _sets(
     fields: Mapping[str, Mapping[str, object]],
     states: States,
     rules: Rules,
+    clusters: Mapping[str, str],
 ) -> tuple[tuple[RecordedSet, ...], tuple[Note, ...]]:
     rows: dict[tuple[str | None, str], dict[tuple[str, str], Sequence[Trajectory]]] = {}
     tallies: dict[tuple[str | None, str, str], Counter[int]] = {}
@@ -246,8 +253,11 @@ def _sets(
         drawn = list(_trajectories(cell, states))
         rows.setdefault((block, digest), {})[vignette, condition] = drawn
     outcomes = {action: _stated(action) for action in rules.actions}
+    varied = {vignette: cluster for vignette, cluster in clusters.items() if cluster}
     sets = tuple(
-        RecordedSet(block, digest, fields[digest], RecordedTable(found, digest, outcomes))
+        RecordedSet(
+            block, digest, fields[digest], RecordedTable(found, digest, outcomes, clusters=varied)
+        )
         for (block, digest), found in rows.items()
     )
     return sets, tuple(_notes(tallies, states.states))

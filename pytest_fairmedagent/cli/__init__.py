@@ -13,9 +13,12 @@ from collections.abc import Callable, Sequence
 from pytest_fairmedagent import __version__
 from pytest_fairmedagent.cli import (
     analyse,
+    compare,
+    doctor,
     export,
     importing,
     merge,
+    plan,
     report,
     show,
     validate,
@@ -24,7 +27,7 @@ from pytest_fairmedagent.cli.printing import OK, USAGE, harmless_lines
 from pytest_fairmedagent.errors import FairmedError
 
 # In the order of a user's way: look round, plan, check, judge, look closer, hand on.
-_COMMANDS = (validate, analyse, report, show, export, importing, merge)
+_COMMANDS = (doctor, plan, validate, analyse, report, compare, show, export, importing, merge)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_fairmedagent.cli.arguments import seed, share
-from pytest_fairmedagent.cli.printing import OK
+from pytest_fairmedagent.cli.printing import OK, harmless_lines
+
+if TYPE_CHECKING:
+    from pytest_fairmedagent.analysis import Analysis
 
 
 def add(commands: Any) -> None:
@@ -35,16 +38,31 @@ def add(commands: Any) -> None:
     analyse.add_argument(
         "--seed", type=seed, default=42, metavar="N", help="of percentile intervals (42)"
     )
+    analyse.add_argument(
+        "--checklist", action="store_true", help="print reporting data for TRIPOD-LLM's topics"
+    )
     analyse.add_argument("--json", action="store_true", help="print a record for programs")
     analyse.set_defaults(command=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from pytest_fairmedagent.analysis import analyse
+    if arguments.checklist:
+        return _checklist(arguments)
     from pytest_fairmedagent.report.analysed import analysis_record
     from pytest_fairmedagent.report.tables import analysis_lines
 
-    analysis = analyse(
+    record = analysis_record(_analysis(arguments))
+    if arguments.json:
+        print(json.dumps(record, indent=1, allow_nan=False))
+    else:
+        print("\n".join(analysis_lines(record)))
+    return OK
+
+
+def _analysis(arguments: argparse.Namespace) -> Analysis:
+    from pytest_fairmedagent.analysis import analyse
+
+    return analyse(
         arguments.files,
         reference=arguments.reference,
         block=arguments.block,
@@ -54,9 +72,24 @@ def _run(arguments: argparse.Namespace) -> int:
         alpha=arguments.alpha,
         seed=arguments.seed,
     )
-    record = analysis_record(analysis)
+
+
+def _checklist(arguments: argparse.Namespace) -> int:
+    """Print the checklist of run records, and one for all other record files together."""
+    from pytest_fairmedagent.files.run_record import is_run_record, read_run_record
+    from pytest_fairmedagent.report.analysed import analysis_record
+    from pytest_fairmedagent.report.checklist import checklist, checklist_lines
+
+    records = {str(p): read_run_record(p) for p in arguments.files if is_run_record(p)}
+    arguments.files = [path for path in arguments.files if str(path) not in records]
+    if arguments.files:
+        name = ", ".join(map(str, arguments.files))
+        records[name] = analysis_record(_analysis(arguments))
+    found = {name: checklist(record) for name, record in records.items()}
     if arguments.json:
-        print(json.dumps(record, indent=1, allow_nan=False))
-    else:
-        print("\n".join(analysis_lines(record)))
+        lists = [{"file": name, "checklist": entries} for name, entries in found.items()]
+        print(json.dumps({"schema": 1, "checklists": lists}, indent=1, allow_nan=False))
+        return OK
+    for name, entries in found.items():
+        print("\n".join([harmless_lines(name), *checklist_lines(entries)]))
     return OK

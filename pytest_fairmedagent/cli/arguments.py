@@ -28,3 +28,21 @@ def run_number(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text)):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of a run: expected 1, 2, ...")
     return int(text)
+
+
+def count(text: str) -> int:
+    """Return a whole number from 1."""
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1")
+    return int(text)
+
+
+def amount(text: str) -> float:
+    """Return a number above 0."""
+    try:
+        number = float(text.removeprefix("$"))
+    except ValueError:
+        number = -1.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number

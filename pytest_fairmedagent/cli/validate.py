@@ -21,6 +21,12 @@ def add(commands: Any) -> None:
     )
     validate.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders")
     validate.add_argument("--rules", action="store_true", help="list the rules and stop")
+    validate.add_argument(
+        "--composition", action="store_true", help="print what the cases are made of, and stop"
+    )
+    validate.add_argument(
+        "--digests", action="store_true", help="print the digests of a folder's files, and stop"
+    )
     validate.add_argument("--strict", action="store_true", help="warnings count as errors")
     validate.add_argument("--json", action="store_true", help="print a list for programs")
     validate.set_defaults(command=_run)
@@ -34,6 +40,9 @@ def _run(arguments: argparse.Namespace) -> int:
         return OK
     if not arguments.paths:
         raise FairmedError("validate was given no path: expected files or folders, or --rules")
+    if arguments.composition or arguments.digests:
+        _print_sheet(arguments)
+        return OK
     from pytest_fairmedagent.lint import check_files
 
     result = check_files(arguments.paths)
@@ -44,3 +53,16 @@ def _run(arguments: argparse.Namespace) -> int:
         print("\n".join(harmless_lines(line) for line in checked_lines(record)))
     n_wrong = result.n_errors + (result.n_warnings if arguments.strict else 0)
     return BAD if n_wrong else OK
+
+
+def _print_sheet(arguments: argparse.Namespace) -> None:
+    """Print the tables and the digests that the data sheet of a case set holds."""
+    from pytest_fairmedagent.files.composition import composition_lines, digest_lines
+    from pytest_fairmedagent.files.vignettes import read_vignettes
+
+    if arguments.composition:
+        print("\n".join(composition_lines(read_vignettes(arguments.paths).values())))
+    for folder in arguments.paths if arguments.digests else ():
+        if not folder.is_dir():
+            raise FairmedError(f"--digests: {folder} is no folder. Name the folder of a case set.")
+        print("\n".join(digest_lines(folder)))

@@ -21,6 +21,7 @@ from pytest_fairmedagent.comparing.changes import (
     rate_changes,
 )
 from pytest_fairmedagent.comparing.comparable import comparable, configuration_changes, notes
+from pytest_fairmedagent.comparing.panel import agreement, tables
 from pytest_fairmedagent.comparing.side import Side, sides_of
 from pytest_fairmedagent.errors import PlanError
 from pytest_fairmedagent.report.record import plain
@@ -125,11 +126,39 @@ def baseline_entry(record: Mapping[str, Any], earlier: Mapping[str, Any], file: 
     }
 
 
+def compared_records(
+    before: Mapping[str, Any], after: Mapping[str, Any], file_before: str, file_after: str
+) -> Entry:
+    """Return two records side by side, and what changed from the first to the second.
+
+    Raises PlanError as `baseline_entry`.
+    """
+    pairs = counterparts(before, after, file_before, names=(file_before, file_after))
+    sides = list({side.name: side for pair in pairs for side in pair}.values())
+    entry = {
+        "schema": 1,
+        "before": {"file": file_before, "created": before["created"]},
+        "after": {"file": file_after, "created": after["created"]},
+        **tables(sides),
+        "agreement": [agreement(*pair) for pair in pairs],
+        "runs": [compare_sides(*pair) for pair in pairs],
+    }
+    cleaned: Entry = plain(entry)
+    return cleaned
+
+
 def counterparts(
-    earlier: Mapping[str, Any], record: Mapping[str, Any], file: str
+    earlier: Mapping[str, Any],
+    record: Mapping[str, Any],
+    file: str,
+    *,
+    names: tuple[str, str] = ("baseline", ""),
 ) -> list[tuple[Side, Side]]:
-    """Return every run of a record behind its counterpart: of the same seat, else of the model."""
-    before, now = sides_of(earlier, "baseline"), sides_of(record)
+    """Return every run of a record behind its counterpart: of the same seat, else of the model.
+
+    A single run on both sides is compared whatever its model. `names` stand before those of runs.
+    """
+    before, now = sides_of(earlier, names[0]), sides_of(record, names[1])
     if len(before) == 1:
         return [(before[0], side) for side in now]
     if len(before) == len(now) and all(_kin(a, b) for a, b in zip(before, now, strict=True)):

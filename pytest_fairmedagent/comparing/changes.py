@@ -35,8 +35,8 @@ def gap_changes(a: Side, b: Side, vignettes: Collection[str]) -> Iterator[Entry]
 def _gap_change(
     member: Member, gating: bool, cases: list[dict[str, Any]], shared: Sequence[str]
 ) -> Entry:
-    swap_a, ref_a, swap_b, ref_b = (
-        _counted([case[v][arm] for v in shared]) for case in cases for arm in ("swap", "reference")
+    swap_a, ref_a, swap_b, ref_b = _once(
+        *(_columns([case[v][arm] for v in shared]) for case in cases for arm in ("swap", "reference"))
     )
     gaps = [stratified_test(*swap, *ref) for swap, ref in ((swap_a, ref_a), (swap_b, ref_b))]
     test = gap_change_test(swap_a, ref_a, swap_b, ref_b)
@@ -97,9 +97,7 @@ def rate_changes(
         for action in b.actions if cases else ():
             if action not in a.actions:
                 continue
-            arm_a, arm_b = (
-                _once(side.counts(cases, condition, action)) for side in (a, b)
-            )
+            arm_a, arm_b = _once(*(side.counts(cases, condition, action) for side in (a, b)))
             test = stratified_test(*arm_b, *arm_a)
             if not test.weight:
                 continue
@@ -133,16 +131,18 @@ def _place(
     }
 
 
-def _counted(cells: Sequence[Sequence[int]]) -> Counts:
-    return _once(([k for k, _ in cells], [n for _, n in cells]))
+def _columns(cells: Sequence[Sequence[int]]) -> Counts:
+    return [k for k, _ in cells], [n for _, n in cells]
 
 
-def _once(counts: Counts) -> Counts:
-    """Count each vignette once where every cell is unanimous: equal answers are one answer."""
-    k, n = counts
-    if all(of > 1 and positive in (0, of) for positive, of in zip(k, n, strict=True)):
-        return [int(positive > 0) for positive in k], [1] * len(k)
-    return counts
+def _once(*arms: Counts) -> tuple[Counts, ...]:
+    """Count each vignette once where every cell of all arms is unanimous.
+
+    Equal answers of one cell are then one answer, as in a contrast of two such arms.
+    """
+    if all(n > 1 and k in (0, n) for arm in arms for k, n in zip(*arm, strict=True)):
+        return tuple(([int(k > 0) for k in ks], [1] * len(ks)) for ks, _ in arms)
+    return arms
 
 
 def _table(side: Side, cases: Sequence[str], actions: Sequence[str]) -> tuple[Any, Any]:

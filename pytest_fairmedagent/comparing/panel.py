@@ -36,20 +36,17 @@ def panel_entry(record: Mapping[str, Any], seats: Sequence[Mapping[str, Any]] = 
     missing = [seat for seat in seats if seat["id"] not in {one["id"] for one in drawn}]
     entry = {
         "seats": [*drawn, *({"run": None, "fault": None, **seat} for seat in missing)],
-        **side_by_side(sides),
+        **tables(sides),
+        "differences": [entry for a, b in _pairs(sides) for entry in _differences(a, b)],
+        "agreement": [agreement(a, b) for a, b in _pairs(sides)],
     }
     cleaned: Entry = plain(entry)
     return cleaned
 
 
-def side_by_side(sides: Sequence[Side]) -> Entry:
-    """Return the tables of several runs: floors, contrasts, paired differences, rank agreement."""
-    return {
-        "floors": list(_floors(sides)),
-        "contrasts": list(_contrasts(sides)),
-        "differences": [entry for a, b in _pairs(sides) for entry in _differences(a, b)],
-        "agreement": [_agreement(a, b) for a, b in _pairs(sides)],
-    }
+def tables(sides: Sequence[Side]) -> Entry:
+    """Return floors and contrasts of several runs side by side."""
+    return {"floors": list(_floors(sides)), "contrasts": list(_contrasts(sides))}
 
 
 def _seat(side: Side) -> Entry:
@@ -130,7 +127,7 @@ def _differences(a: Side, b: Side) -> Iterator[Entry]:
             yield {"of": [a.name, b.name], **entry}
 
 
-def _agreement(a: Side, b: Side) -> Entry:
+def agreement(a: Side, b: Side) -> Entry:
     """Return how alike two runs order their actions by floor: described, for six decide little."""
     from scipy.stats import kendalltau
 

@@ -13,7 +13,7 @@ from pytest_fairmedagent.domain.outcome import (
     SET,
     Outcome,
 )
-from pytest_fairmedagent.domain.own import Relation, Swap
+from pytest_fairmedagent.domain.own import Labels, Relation, Swap
 from pytest_fairmedagent.domain.plan import Arm, Contrast, Family, Plan
 from pytest_fairmedagent.domain.table import Counts, Readings, ReplicateTable
 from pytest_fairmedagent.domain.trajectory import Trajectory, Trial
@@ -55,6 +55,7 @@ __all__ = [
     "Counts",
     "Family",
     "Guideline",
+    "Labels",
     "Order",
     "Outcome",
     "Plan",

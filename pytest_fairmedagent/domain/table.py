@@ -172,6 +172,7 @@ class ReplicateTable:
 
 
 def _firsts(clusters: Sequence[str]) -> list[int]:
-    return list({cluster: place for place, cluster in reversed(list(enumerate(clusters)))}.values())[
-        ::-1
-    ]
+    places: dict[str, int] = {}
+    for place, cluster in enumerate(clusters):
+        places.setdefault(cluster, place)
+    return list(places.values())

@@ -18,10 +18,13 @@ CONFOUNDING = "confounding.toml"
 
 
 class EntryTable(Strict):
-    """`direction` is what the outcome does under the swap where it is right to differ."""
+    """`direction` is what the outcome does under the swap where it is right to differ.
+
+    `swap` names one condition or several.
+    """
 
     attribute: Slug | None = None
-    swap: Slug | None = None
+    swap: Slug | Annotated[list[Slug], Field(min_length=1)] | None = None
     outcome: Annotated[str, one_of((*ACTIONS, *SCALES))]
     vignettes: Literal["all"] | Annotated[list[Slug], Field(min_length=1)]
     direction: Annotated[str, one_of(("more", "fewer", "either"))]
@@ -39,26 +42,22 @@ class ConfoundingRegistry:
 
     def __init__(self, path: Path) -> None:
         self._source = TomlFile(path)
-        self._entries: list[tuple[tuple[str, ...] | None, Confounder]] = []
+        self._entries: list[tuple[tuple[str, ...] | None, tuple[Confounder, ...]]] = []
         for index, table in enumerate(self._source.parse(ConfoundingFile).entry):
             if (table.attribute is None) == (table.swap is None):
                 raise self._source.error(
                     ("entry", index), "an entry needs 'attribute' or 'swap', and one of the two."
                 )
             named = None if table.vignettes == "all" else tuple(table.vignettes)
-            entry = Confounder(
-                table.outcome,
-                table.direction,
-                table.source,
-                table.reason,
-                table.attribute or "",
-                table.swap or "",
-            )
-            self._entries.append((named, entry))
+            swaps = table.swap if isinstance(table.swap, list) else [table.swap or ""]
+            said = (table.outcome, table.direction, table.source, table.reason)
+            found = tuple(Confounder(*said, table.attribute or "", swap) for swap in swaps)
+            self._entries.append((named, found))
 
     def of(self, vignette: str) -> tuple[Confounder, ...]:
         """Return the entries that bear on a vignette."""
-        return tuple(e for named, e in self._entries if named is None or vignette in named)
+        found = (entries for named, entries in self._entries if not named or vignette in named)
+        return tuple(entry for entries in found for entry in entries)
 
     def check(self, known: set[str]) -> None:
         """Raise FileFormatError where an entry names a vignette that is not known."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
-from pytest_fairmedagent.domain import ACTIONS, Catalogue
+from pytest_fairmedagent.domain import ACTIONS, OUTCOMES, Catalogue, Outcome
 from pytest_fairmedagent.errors import closest
 from pytest_fairmedagent.files.toml import Strict, TomlFile
 from pytest_fairmedagent.files.types import Slug, Text, one_of
@@ -28,6 +29,7 @@ class FamilyTable(Strict):
     replicates: Replicates | None = None
     margin: Share | None = None
     alpha: Share | None = None
+    margins: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {}
 
 
 class PlanFile(Strict):
@@ -81,8 +83,10 @@ def catalogue_of(plan: Path) -> Path | None:
     return beside if beside.is_file() else shipped_vignettes() / name
 
 
-def read_plan(path: Path, catalogue: Catalogue) -> Registered:
-    """Return the plan of a file. Raises FileFormatError with file and line."""
+def read_plan(
+    path: Path, catalogue: Catalogue, outcomes: Mapping[str, Outcome] = OUTCOMES
+) -> Registered:
+    """Return the plan of a file, which may name these outcomes. Raises FileFormatError."""
     source = TomlFile(path)
     data = source.parse(PlanFile)
     for index, control in enumerate(data.controls):
@@ -107,8 +111,8 @@ def read_plan(path: Path, catalogue: Catalogue) -> Registered:
                 (*place, "swaps"), f"unknown swap {name!r}.{closest(name, known - {''})}"
             ) from None
         for action in family.actions:
-            if action not in ACTIONS:
+            if action not in outcomes:
                 raise source.error(
-                    (*place, "actions"), f"unknown action {action!r}.{closest(action, ACTIONS)}"
+                    (*place, "actions"), f"unknown action {action!r}.{closest(action, outcomes)}"
                 )
     return Registered(path, data)

@@ -16,7 +16,7 @@ LINES = (".jsonl", ".ndjson")
 
 # What an exported run says beside; a file of somebody else's may mean something else by it, so
 # that a value which is not as expected is passed over and not refused.
-_FURTHER = frozenset({"drawn", "input_tokens", "output_tokens", "infrastructure"})
+_FURTHER = frozenset({"drawn", "input_tokens", "output_tokens", "infrastructure", "cluster"})
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -28,6 +28,7 @@ class Row(NamedTuple):
     header. `response_ids` are the server's ids of its answers: two rows with one of them read it
     twice. `drawn` is when it was drawn, in seconds since the epoch; None where the row says nothing
     that is a date. `infrastructure` tells that it is missing through no fault of the agent.
+    `cluster` is the case that the vignette is a variant of, "" for none.
     """
 
     vignette: str
@@ -44,6 +45,7 @@ class Row(NamedTuple):
     input_tokens: int = 0
     output_tokens: int = 0
     infrastructure: bool = False
+    cluster: str = ""
 
 
 class RecordSource:
@@ -209,6 +211,7 @@ def check_row(path: Path, line: int, data: Any, block_key: str = "block") -> Row
             input_tokens=_count_of(data.get("input_tokens")),
             output_tokens=_count_of(data.get("output_tokens")),
             infrastructure=data.get("infrastructure") is True and row.missing != {},
+            cluster=cluster if isinstance(cluster := data.get("cluster"), str) else "",
         )
     return row
 

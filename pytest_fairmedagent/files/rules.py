@@ -21,6 +21,8 @@
     low = 0
     high = 3
 
+    [inspect]                           # of logs of inspect_ai: see `InspectTable`
+
 Names are mapped here or not at all, never by guess.
 """
 
@@ -35,7 +37,8 @@ from typing import Annotated
 from pydantic import Field
 
 from pytest_fairmedagent.domain import ACTIONS, KINDS, Outcome, Trajectory
-from pytest_fairmedagent.errors import FairmedError, closest
+from pytest_fairmedagent.errors import FairmedError, FileFormatError, closest
+from pytest_fairmedagent.files.inspect_rules import InspectTable
 from pytest_fairmedagent.files.swaps import RESERVED, read_swaps
 from pytest_fairmedagent.files.toml import Strict, TomlFile
 from pytest_fairmedagent.files.types import Slug, Text, one_of
@@ -77,6 +80,7 @@ class RulesFile(Strict):
     condition: Annotated[list[ConditionRule], Field(default_factory=list)]
     action: Annotated[list[ActionRule], Field(default_factory=list)]
     range: Annotated[list[RangeRule], Field(default_factory=list)]
+    inspect: InspectTable | None = None
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,14 @@ def default_rules() -> Rules:
         kinds={c.id: c.kind for c in shipped if c.kind != RESERVED},
         attributes={c.id: c.attribute for c in shipped},
     )
+
+
+def read_inspect_table(path: Path) -> InspectTable:
+    """Return how logs are read. Raises FileFormatError with file and line."""
+    table = TomlFile(path).parse(RulesFile).inspect
+    if table is None:
+        raise FileFormatError(f"{path}: has no table [inspect], which says where a log has what")
+    return table
 
 
 def read_rules(path: Path) -> Rules:

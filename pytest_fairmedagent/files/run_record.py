@@ -174,6 +174,64 @@ class ConfoundedPart(MeasuredPart):
     q: Rate
 
 
+class OutcomePart(Part):
+    """A contrast of an ordinal, score or set outcome; gap, floor and margin are in `unit`."""
+
+    outcome: str
+    kind: Literal["ordinal", "score", "set"]
+    unit: str
+    condition: str
+    reference: str
+    vignette: str | None
+    vignettes: Count
+    missing: Count
+    gap: float | None
+    interval: Ends
+    floor: float | None
+    floor_is: str
+    margin: float | None
+    p: Rate
+    p_adjusted: Rate
+    q: Rate
+    family: str
+    family_size: Count
+    alpha: float
+    verdict: Status
+    reasons: list[str]
+    flags: list[str]
+    headline: str
+    config_digest: str
+
+
+class ReliabilityPart(Part):
+    """A floor that was asserted to lie below a bound."""
+
+    action: str
+    bound: Rate
+    floor: Rate
+    interval: Ends
+    pairs: Count
+    verdict: Literal["RELIABLE", "UNRELIABLE", "INCONCLUSIVE", "UNMEASURED"]
+    headline: str
+    config_digest: str
+
+
+class RelationPart(Part):
+    """What a test of the user's own has come to; without a p-value it is descriptive."""
+
+    relation: str
+    version: str
+    action: str
+    condition: str
+    vignette: str | None
+    p: Rate
+    p_adjusted: Rate
+    holds: dict[str, bool]
+    verdict: Literal["DISPARITY", "INCONCLUSIVE", "UNMEASURED", "DESCRIPTIVE"]
+    headline: str
+    config_digest: str
+
+
 class GuardPart(Part):
     guard: str
     condition: str
@@ -230,6 +288,9 @@ class RunRecord(Part):
     arms: list[ArmPart]
     contrasts: list[ContrastPart]
     controls: list[ControlPart]
+    outcomes: list[OutcomePart] = Field(default=[], description="contrasts of no action")
+    reliability: list[ReliabilityPart] = Field(default=[], description="floors against a bound")
+    relations: list[RelationPart] = Field(default=[], description="tests of the user's own")
     confounded: list[ConfoundedPart] = Field(default=[], description="set apart, never claimed")
     guards: list[GuardPart]
     diagnostics: list[Note]
@@ -239,6 +300,15 @@ class RunRecord(Part):
     budget: BudgetPart
     checklist: Any = Field(description="data for a reporting checklist")
     rows: list[RowPart]
+
+
+def is_run_record(path: Path) -> bool:
+    """Return whether a file is a run record by its look: one JSON object with `runs`."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError):
+        return False  # other formats, and what is wrong with a file, are told by their reader
+    return isinstance(data, dict) and "runs" in data
 
 
 def read_run_record(path: Path) -> dict[str, Any]:

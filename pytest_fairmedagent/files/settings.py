@@ -55,6 +55,7 @@ class Settings:
     keep_raw: bool
     reports: tuple[Path, ...]
     baseline: Path | None
+    explain: str | None
 
 
 def resolve(
@@ -143,6 +144,7 @@ def resolve(
         keep_raw=value("keep_raw", _flag, "yes or no") is not False,
         reports=_reports(option("report"), root),
         baseline=path("baseline"),
+        explain=text("explain")[0],
     )
 
 

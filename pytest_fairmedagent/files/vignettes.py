@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pytest_fairmedagent.domain import Vignette
@@ -14,6 +14,9 @@ from pytest_fairmedagent.files.rows import SUFFIXES
 # Stands in every shipped file and in no prompt: whoever finds it in a corpus knows that the cases
 # are in there, and a model that completes it has read them.
 CANARY = "fairmed-cases-canary 70ccb9fd-2aff-43ce-9b36-f15e26418380"
+
+# What vignettes can be selected by.
+SELECTORS = ("domain", "difficulty")
 
 # The files of a case set that hold no case.
 RESERVED = ("swaps.toml", "names.toml", "confounding.toml", "adjudicators.toml")
@@ -77,10 +80,12 @@ def select_vignettes(spec: str, base: Path) -> dict[str, Vignette]:
 
     Args:
         spec: comma-separated files, folders, and ids of shipped vignettes; `shipped` or an empty
-            text means all that come with the project.
+            text means all that come with the project. `domain:NAME` and `difficulty:NAME` narrow
+            what the others name.
         base: the folder that relative paths start from.
     """
-    names = [name.strip() for name in spec.split(",") if name.strip()] or ["shipped"]
+    words = [word.strip() for word in spec.split(",") if word.strip()]
+    names = [word for word in words if not is_selector(word)] or ["shipped"]
     chosen: dict[str, Vignette] = {}
     shipped: dict[str, Vignette] = {}
     for name in names:
@@ -98,4 +103,33 @@ def select_vignettes(spec: str, base: Path) -> dict[str, Vignette]:
                     f"{closest(name, shipped)}"
                 )
             chosen[name] = shipped[name]
-    return chosen
+    return narrowed(chosen, [word for word in words if is_selector(word)])
+
+
+def is_selector(word: str) -> bool:
+    """Whether a word selects vignettes by what they are: `domain:NAME`, `difficulty:NAME`."""
+    return word.partition(":")[0].strip() in SELECTORS and ":" in word
+
+
+def narrowed(vignettes: Mapping[str, Vignette], selectors: Iterable[str]) -> dict[str, Vignette]:
+    """Return the vignettes that selectors leave; all without any.
+
+    Selectors of one kind widen each other, those of two kinds narrow each other. Raises PlanError
+    for one that selects nothing.
+    """
+    wanted: dict[str, set[str]] = {}
+    for selector in selectors:
+        kind, _, name = (part.strip() for part in selector.partition(":"))
+        known = {str(getattr(vignette, kind)) for vignette in vignettes.values()}
+        if name not in known:
+            raise PlanError(f"{selector!r} selects no vignette.{closest(name, known)}")
+        wanted.setdefault(kind, set()).add(name)
+    found = {
+        name: vignette
+        for name, vignette in vignettes.items()
+        if all(getattr(vignette, kind) in names for kind, names in wanted.items())
+    }
+    if not found:
+        told = ", ".join(f"{kind}:{name}" for kind, names in wanted.items() for name in names)
+        raise PlanError(f"{told} select no vignette together: expected at least one")
+    return found

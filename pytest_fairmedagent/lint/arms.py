@@ -110,7 +110,7 @@ def _check_variants(vignette: Vignette, drawn: Iterable[Vignette]) -> Iterator[H
     )
     for variant in drawn:
         fits = not vignette.template or pattern.fullmatch(variant.narrative)
-        if not fits or variant.menu != vignette.menu or variant.base != vignette.id:
+        if not fits or variant.menu != vignette.menu or variant.base != vignette.base:
             yield Hit(
                 "VG102",
                 ("narrative",),

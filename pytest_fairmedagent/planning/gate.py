@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pytest_fairmedagent.relations.evidence import E, GS, looks_of
+from pytest_fairmedagent.relations.evidence import GS, E, looks_of
 from pytest_fairmedagent.stats import (
     group_sequential,
     power_to_certify,
@@ -26,7 +26,7 @@ class Aim:
     def __str__(self) -> str:
         if self.gap is not None:
             return f"find a signed gap of {self.gap:g}"
-        return f"show every contrast inside ±{self.margin:g}, if nothing differs"
+        return f"show every contrast inside ±{self.margin:g} (if nothing differs)"
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_fairmedagent.errors import PlanError
 from pytest_fairmedagent.planning.designs import Design
 from pytest_fairmedagent.planning.gate import Aim, Gate
-from pytest_fairmedagent.relations.evidence import E, GS, OFF, looks_of
+from pytest_fairmedagent.relations.evidence import GS, OFF, E, looks_of
 from pytest_fairmedagent.stats import Operating, simulate_plan
 
 _RULES = {OFF: "fixed", GS: "obrien_fleming", E: "e_process"}

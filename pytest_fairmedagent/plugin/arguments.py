@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
-from pytest_fairmedagent.domain import ACTIONS
+from pytest_fairmedagent.domain import BINARY, Outcome
 from pytest_fairmedagent.errors import PlanError, closest
 
 MARK_ARGUMENTS = (
@@ -16,6 +17,8 @@ MARK_ARGUMENTS = (
     "alpha",
     "family",
     "exploratory",
+    "margins",
+    "relation",
 )
 
 
@@ -32,11 +35,35 @@ def _is_words(given: object) -> bool:
     return all(isinstance(word, str) for word in given)
 
 
-def actions_of(names: Sequence[str]) -> tuple[str, ...]:
+def actions_of(names: Sequence[str], known: Mapping[str, Outcome]) -> tuple[str, ...]:
+    """Return the outcomes that are named, in one order. Raises PlanError."""
     for name in names:
-        if name not in ACTIONS:
-            raise PlanError(f"unknown action {name!r}.{closest(name, ACTIONS)}")
-    return tuple(action for action in ACTIONS if action in names)
+        if name not in known:
+            raise PlanError(
+                f"unknown action {name!r}.{closest(name, known)}\n  An outcome of your own is known "
+                "where it is imported or in a conftest.py."
+            )
+    return tuple(action for action in known if action in names)
+
+
+def margins_of(
+    actions: Sequence[str], known: Mapping[str, Outcome], *candidates: object
+) -> tuple[tuple[str, float | None], ...]:
+    """Return the margin of each outcome that is no action, in its own units. Raises PlanError."""
+    given = next((c for c in candidates if c), {})
+    if not isinstance(given, Mapping):
+        raise PlanError(f"margins is {given!r}, expected {{outcome: margin in its own units}}")
+    further = [name for name in actions if known[name].kind != BINARY]
+    for name, margin in given.items():
+        if name not in further:
+            raise PlanError(
+                f"margins names {name!r}, which is no score, ordinal or set outcome of this "
+                f"function.{closest(str(name), further)}"
+            )
+        is_number = isinstance(margin, (int, float)) and not isinstance(margin, bool)
+        if not is_number or not 0 < margin < math.inf:
+            raise PlanError(f"the margin of {name} is {margin!r}, expected a number above 0")
+    return tuple((name, float(given[name]) if name in given else None) for name in further)
 
 
 def number_of(name: str, *candidates: object) -> int:

@@ -8,13 +8,15 @@ from typing import NoReturn
 
 import pytest
 
-from pytest_fairmedagent.domain import Contrast
+from pytest_fairmedagent.domain import BINARY, Contrast
 from pytest_fairmedagent.errors import DisparityError, InconclusiveError, PlanError, closest
 from pytest_fairmedagent.plugin.parametrise import function_id
 from pytest_fairmedagent.plugin.registry import Registry
-from pytest_fairmedagent.plugin.session import outcomes_of, verdicts_of
+from pytest_fairmedagent.plugin.session import outcomes_of, state, verdicts_of
+from pytest_fairmedagent.relations.invariance import Comparison
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import (
+    DESCRIPTIVE,
     DISPARITY,
     INCONCLUSIVE,
     SEVERITY,
@@ -40,8 +42,8 @@ class ContrastUnderTest:
     gate_heterogeneous: bool
     item: pytest.Item
 
-    def verdict(self, action: str) -> Verdict:
-        """Return the verdict on one action. Raises PlanError for what is not registered."""
+    def member(self, action: str) -> Contrast:
+        """Return the registered contrast on one outcome. Raises PlanError for what is none."""
         __tracebackhide__ = True
         family = self.study.plan.family(self.family)
         for kind, word, known in (
@@ -55,7 +57,18 @@ class ContrastUnderTest:
                     f"rate is shared by {family.size} contrasts. Add it to {kind}s= of the mark."
                     f"{closest(str(word), known)}"
                 )
-        found = self.study.judge().of(Contrast(family.name, self.swap, action, self.vignette))
+        return Contrast(family.name, self.swap, action, self.vignette)
+
+    def verdict(self, action: str) -> Verdict:
+        """Return the verdict on one outcome. Raises PlanError for what is not registered."""
+        __tracebackhide__ = True
+        member = self.member(action)
+        if self.study.plan.family(self.family).relation:
+            raise PlanError(
+                "this function's family is tested by its relation=..., and one family has one "
+                "test: call assert_relation(contrast, action)"
+            )
+        found = self.study.judge().of(member)
         if found is None:
             raise PlanError(
                 f"{action!r} was not selected for this run, so nothing was drawn for it. Leave it "
@@ -72,15 +85,15 @@ class ContrastUnderTest:
 
 
 def assert_invariant(contrast: ContrastUnderTest, action: str) -> Verdict:
-    """Assert that an action does not depend on the swapped descriptor; return the verdict.
+    """Assert that an outcome does not depend on the swapped descriptor; return the verdict.
 
-    Fails only for DISPARITY: the exact signed test, adjusted in its family, exceeds what the
-    measured floor explains. Under strict it fails for everything that was not shown. INCONCLUSIVE
+    Fails only for DISPARITY: the signed test of the outcome's kind, adjusted in its family, exceeds
+    what chance explains. Under strict it fails for everything that was not shown. INCONCLUSIVE
     and UNMEASURED do not raise here; the item is reported as such when it ends.
 
     Args:
         contrast: the fixture of that name.
-        action: id of an action that the mark (or the plan's family) registers.
+        action: id of an action, or of an outcome of another kind, that the mark (or the plan's family) registers.
 
     Raises:
         DisparityError: for a gap beyond the floor, or a heterogeneous one if these gate.
@@ -95,11 +108,7 @@ def assert_invariant(contrast: ContrastUnderTest, action: str) -> Verdict:
         )
     verdict = contrast.verdict(action)
     verdicts_of(contrast.item).append(verdict)
-    if contrast.item.config.getini("fairmed_junit_properties") != "no":
-        numbers = dict(properties(verdict, contrast.study))
-        # In place of those of an earlier try: a rerun states the item's numbers once more.
-        others = [pair for pair in contrast.item.user_properties if pair[0] not in numbers]
-        contrast.item.user_properties[:] = [*others, *numbers.items()]
+    state(contrast.item, dict(properties(verdict, contrast.study)))
     gating = verdict.family.gating
     if verdict.status == DISPARITY and gating:
         raise DisparityError(_failure(verdict, contrast.study))
@@ -125,18 +134,16 @@ def _failure(verdict: Verdict, study: Study) -> str:
 def properties(verdict: Verdict, study: Study) -> list[tuple[str, object]]:
     """Return the numbers of a verdict as properties of its item, for JUnit and other reporters."""
     name, comparison = f"fairmed.{verdict.contrast.action}", verdict.comparison
-    test = comparison.test
     low, high = verdict.evidence.interval
     numbers: dict[str, object] = {"verdict": verdict.status, "swap": verdict.contrast.swap}
-    if test.weight:
-        numbers |= {
-            "gap": round(test.gap, 6),
-            "low": round(low, 6),
-            "high": round(high, 6),
-            "b": round(test.b, 6),
-            "c": round(test.c, 6),
-            "p_adjusted": float(f"{verdict.p_adjusted:.6g}"),
-        }
+    if comparison.kind != BINARY:
+        numbers |= {"kind": comparison.kind, "unit": comparison.unit or "rate"}
+    if comparison.weight:
+        numbers |= {"gap": round(comparison.gap, 6), "low": round(low, 6), "high": round(high, 6)}
+        if isinstance(comparison, Comparison):
+            test = comparison.test
+            numbers |= {"b": round(test.b, 6), "c": round(test.c, 6)}
+        numbers["p_adjusted"] = float(f"{verdict.p_adjusted:.6g}")
         if comparison.measured:
             numbers["floor"] = round(comparison.floor, 6)
     numbers["family_size"] = verdict.family.size
@@ -158,8 +165,10 @@ def settle(item: pytest.Item, registry: Registry) -> None:
         if status == UNMEASURED:
             told = f"UNMEASURED: {message}"
             _end(told, UNMEASURED, fails=gating and registry.fails_unmeasured)
+        elif status == INCONCLUSIVE:
+            _end(message, INCONCLUSIVE, fails=gating and registry.strict)
         elif status:
-            _end(message, EXPLORATORY, fails=gating)
+            _end(message, EXPLORATORY, fails=gating and status != DESCRIPTIVE)
     if not found and outcomes_of(item):
         return
     if not found:

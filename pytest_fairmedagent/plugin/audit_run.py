@@ -193,6 +193,7 @@ class AuditRun:
             plan=plan,
             vignettes=registry.cases,
             catalogue=registry.catalogue,
+            outcomes=registry.outcomes,
             agent=None if recording else as_agent(agent, start=of_start),
             model=None if recording else self.model(seat),
             store=None if recording else self.store,
@@ -251,7 +252,7 @@ class AuditRun:
             return
         floor = self._registry.registered.file.assumed_floor
         for family in families:
-            if not family.gating:
+            if not family.gating or not family.size:
                 continue
             found = certification(family, floor=floor, target=target)
             if found.chance < target:

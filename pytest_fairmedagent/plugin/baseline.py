@@ -11,7 +11,7 @@ from pytest_fairmedagent.errors import PlanError, RegressionError, closest
 from pytest_fairmedagent.plugin.assertions import ContrastUnderTest
 from pytest_fairmedagent.plugin.parametrise import function_id
 from pytest_fairmedagent.plugin.session import outcomes_of, registry_of, run_of
-from pytest_fairmedagent.report.compared import change_line, comparison_lines
+from pytest_fairmedagent.report.compared import bound_line, change_line, shared_lines
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import UNMEASURED
 
@@ -109,4 +109,4 @@ def _state(item: pytest.Item, action: str, entries: tuple[Entry, ...]) -> None:
 
 
 def _failure(worse: list[Entry], found: Entry) -> str:
-    return "\n".join([*map(change_line, worse), *comparison_lines(found)])
+    return "\n".join([*map(change_line, worse), *shared_lines(found), bound_line(found)])

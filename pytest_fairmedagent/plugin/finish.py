@@ -10,10 +10,14 @@ from typing import Any
 
 import pytest
 
-from pytest_fairmedagent.errors import FairmedError, PlanError
+from pytest_fairmedagent.errors import FairmedError, OwnCodeError, PlanError
+from pytest_fairmedagent.plugin.explain import PART as ASKED
+from pytest_fairmedagent.plugin.explain import asked, explanation
 from pytest_fairmedagent.plugin.overrides import overrides
 from pytest_fairmedagent.plugin.seats import Seat
 from pytest_fairmedagent.plugin.session import SENT, registry_of, run_of
+from pytest_fairmedagent.report.checklist import checklist
+from pytest_fairmedagent.report.colours import spans
 from pytest_fairmedagent.report.context import budget_entry, interrupted_entry
 from pytest_fairmedagent.report.record import build_record
 from pytest_fairmedagent.report.terminal import summary_lines
@@ -57,8 +61,12 @@ def finish(session: pytest.Session) -> None:
         sent = json.loads(text)
         records, n_items, n_contrasts = records + sent[0], n_items + sent[1], n_contrasts + sent[2]
     if records:
+        wanted = [found.get(ASKED) for found in records]
         record = merge(records)
         add_comparisons(config, record)
+        record["checklist"] = checklist(record)
+        width = config.get_terminal_writer().fullwidth
+        config.stash[_LINES] += explanation(record, wanted, width=width)
         config.stash[_SUMMARY] = interrupted_entry(record) if interrupted else record
         _write(session, record)
         _append_step_summary(session, record)
@@ -92,11 +100,14 @@ def _refuse_silence(session: pytest.Session, n_items: int, n_contrasts: int) -> 
 
 def _own_records(config: pytest.Config) -> list[Record]:
     """Return a record for each agent that was sampled here."""
-    return [
-        own_record(config, seat, study)
-        for (seat, _), study in run_of(config).studies.items()
-        if study.info is not None
-    ]
+    records = []
+    for (seat, _), study in run_of(config).studies.items():
+        if study.info is not None:
+            try:
+                records.append(own_record(config, seat, study))
+            except OwnCodeError as error:  # its items have failed with it
+                config.stash[_LINES].append(f"ERROR: there is no record of this run: {error}")
+    return records
 
 
 def own_record(config: pytest.Config, seat: Seat, study: Study) -> Record:
@@ -106,6 +117,7 @@ def own_record(config: pytest.Config, seat: Seat, study: Study) -> Record:
     record = build_record([study], profile=file.name, says=file.says, overrides=told)
     if seat.id:
         record["runs"][0]["seat"] = seat.entry()
+    record[ASKED] = asked(config, registry.settings.explain)  # no part of what is written
     return record
 
 
@@ -139,7 +151,11 @@ def merge(records: Iterable[Record]) -> Record:
     counted: dict[tuple[Any, ...], dict[str, int]] = defaultdict(
         lambda: {"calls_found": 0, "calls_made": 0}
     )
+    told: dict[tuple[Any, ...], dict[str, list[Record]]] = defaultdict(
+        lambda: {"reliability": [], "relations": []}
+    )
     for record in records:
+        record.pop(ASKED, None)
         run, contrasts = record["runs"][0], record["contrasts"]
         asked = [(c["family"], c["condition"], c["action"], c["vignette"]) for c in contrasts]
         key = (run.get("seat", {}).get("id"), run["config_digest"], *asked)
@@ -147,13 +163,16 @@ def merge(records: Iterable[Record]) -> Record:
             counted[key][name] += run[name]
         if key not in chosen or chosen[key]["runs"][0]["drawn"] < run["drawn"]:
             chosen[key] = record
+        for part, found_there in told[key].items():  # each process asserts a part of them
+            found_there += [e for e in record[part] if e not in found_there]
     for key, record in chosen.items():
         record["runs"][0].update(counted[key])
+        record.update(told[key])
     # Processes come in any order: seats stand as they were asked for.
     found = sorted(chosen.values(), key=lambda r: r["runs"][0].get("seat", {}).get("number", 0))
     whole, *others = found
     for number, other in enumerate(others, start=1):
-        for part in ("arms", "contrasts", "confounded", "controls", "guards", "diagnostics", "subgroups"):
+        for part in ("arms", "contrasts", "confounded", "controls", "guards", "diagnostics", "subgroups", "outcomes", "reliability", "relations"):
             whole[part] += [{**entry, "run": number} for entry in other[part]]
         for part in ("conditions", "vignettes"):
             whole[part] = {**other[part], **whole[part]}
@@ -206,6 +225,9 @@ def summarise(reporter: Any, config: pytest.Config) -> None:
         return
     reporter.section("fairmed", sep="=")
     if record is not None:
-        lines = [*summary_lines(record, verbose=config.get_verbosity() > 0), *lines]
+        verbose, width = config.get_verbosity() > 0, config.get_terminal_writer().fullwidth
+        lines = [*summary_lines(record, verbose=verbose, width=width), *lines]
     for line in lines:
-        reporter.write_line(line)
+        for text, markup in spans(line):  # pytest decides whether there is colour
+            reporter.write(text, **markup)
+        reporter.line("")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_fairmedagent.plugin.own_checks import Floors
     from pytest_fairmedagent.domain import Trajectory, Vignette
     from pytest_fairmedagent.plugin.assertions import ContrastUnderTest
-    from pytest_fairmedagent.stats import Floor
     from pytest_fairmedagent.study import Study
 
 
@@ -169,18 +169,11 @@ def trajectories(
 
 
 @pytest.fixture
-def floor(request: pytest.FixtureRequest, study: Study) -> Callable[[str], Floor]:
-    """A callable: action -> its floor in the reference arm, over the run's vignettes."""
+def floor(request: pytest.FixtureRequest, study: Study) -> Floors:
+    """A callable: action -> its floor in the reference arm, over the function's vignettes.
 
-    def of(action: str) -> Floor:
-        __tracebackhide__ = True
-        judgement = study.judge()
-        if judgement.floors is None or action not in study.plan.actions:
-            from pytest_fairmedagent.errors import PlanError, closest
+    A function that names this and no contrast draws the reference arm only.
+    """
+    from pytest_fairmedagent.plugin.own_checks import Floors
 
-            raise PlanError(
-                f"no floor of action {action!r} in this run.{closest(action, study.plan.actions)}"
-            )
-        return judgement.floors.outcomes[study.plan.actions.index(action)]
-
-    return of
+    return Floors(study, request.node)

@@ -28,7 +28,13 @@ def parametrise(metafunc: pytest.Metafunc, mark: pytest.Mark, registry: Registry
     stated = stated_names(metafunc.definition) | {n for c in metafunc._calls for n in c.params}
     nodeid = metafunc.definition.nodeid
     try:
-        registration = registry.register(nodeid, mark, sorted({*names, *(stated & set(NAMES))}))
+        registration = registry.register(
+            nodeid,
+            mark,
+            sorted({*names, *(stated & set(NAMES))}),
+            module=metafunc.module,
+            floors_only=_asks_for_floors_only(metafunc),
+        )
         swaps, actions = registry.selected(registration.family)
     except FairmedError as error:
         path, line, _ = metafunc.definition.reportinfo()
@@ -72,6 +78,12 @@ def _is_ours(metafunc: pytest.Metafunc, name: str) -> bool:
         return False
     module = getattr(definitions[-1].func, "__module__", "")
     return module == "pytest_fairmedagent.plugin.fixtures"
+
+
+def _asks_for_floors_only(metafunc: pytest.Metafunc) -> bool:
+    """Whether a function names `floor` or `study` of ours, and nothing that needs other arms."""
+    asked = {name for name in metafunc.fixturenames if _is_ours(metafunc, name)}
+    return bool(asked & {"floor", "study"}) and not asked & {"contrast", "trajectories"}
 
 
 def _warn_if_powerless(metafunc: pytest.Metafunc, family: Family) -> None:

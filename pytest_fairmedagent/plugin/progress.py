@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import time
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -16,7 +18,11 @@ FIRST_S = 2.0  # a run that is done by then needs no progress
 
 
 class ProgressLine:
-    """Shows progress while sampling, and nothing where there is no terminal reporter or `-q -q`."""
+    """Shows progress while sampling, and nothing where there is no terminal reporter or `-q -q`.
+
+    It begins on a line of its own, and pytest is told so: it then writes the name of the item or
+    file again before its result, so that neither ever stands in the other's line.
+    """
 
     def __init__(self, config: pytest.Config, study: Study) -> None:
         self._reporter: Any = config.pluginmanager.getplugin("terminalreporter")
@@ -27,15 +33,16 @@ class ProgressLine:
         self._name = study.model.name if study.model else "recorded"
         self._last = time.monotonic()
         self._started = self._last
-        self._live = bool(self._reporter and self._reporter.isatty)
+        dumb = os.environ.get("TERM") == "dumb"
+        self._live = bool(self._reporter and self._reporter.isatty and not dumb)
         self._shown = False
 
     def __enter__(self) -> ProgressLine:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._shown:
-            self._write("\r\x1b[K" if self._live else "\n")
+        if self._shown and self._live:
+            self._rewrite("")
 
     def show(self, progress: Progress) -> None:
         now = time.monotonic()
@@ -45,14 +52,34 @@ class ProgressLine:
             return
         self._last = now
         line = _text(progress, self._name)
-        # Most terminals wrap what is wider, and a wrapped line cannot be rewritten.
-        self._write(f"\r\x1b[K{line[:79]}" if self._live else f"\n{line}")
-        self._shown = True
+        if not self._shown:
+            with self._uncaptured():
+                self._reporter.ensure_newline()
+            self._shown = True
+        if self._live:
+            self._rewrite(line)
+        else:
+            with self._uncaptured():
+                self._reporter.write_line(line)
 
-    def _write(self, text: str) -> None:
-        suspended = self._capture.global_and_fixture_disabled() if self._capture else nullcontext()
-        with suspended:
-            self._reporter.write(text, flush=True)
+    def _rewrite(self, line: str) -> None:
+        """Put a line in place of the last one.
+
+        Past pytest's writer: it counts columns to set its percentages, and knows no way back.
+        """
+        writer = self._reporter._tw
+        file = getattr(writer, "_file", sys.stdout)
+        with self._uncaptured():
+            writer.flush()
+            # Most terminals wrap what is wider, and a wrapped line cannot be rewritten.
+            file.write(f"\r\x1b[K{line[: writer.fullwidth - 1]}")
+            file.flush()
+
+    def _uncaptured(self) -> AbstractContextManager[None]:
+        if self._capture is None:
+            return nullcontext()
+        suspended: AbstractContextManager[None] = self._capture.global_and_fixture_disabled()
+        return suspended
 
 
 def _text(progress: Progress, name: str) -> str:

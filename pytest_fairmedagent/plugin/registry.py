@@ -4,25 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import pytest
 
-from pytest_fairmedagent.domain import Confounded, Contrast, Family, Plan, Vignette, confounded
+from pytest_fairmedagent.domain import (
+    Confounded,
+    Contrast,
+    Family,
+    Plan,
+    Relation,
+    Vignette,
+    confounded,
+)
 from pytest_fairmedagent.errors import PlanError
 from pytest_fairmedagent.plugin.arguments import MARK_ARGUMENTS
 from pytest_fairmedagent.plugin.families import family_of
-from pytest_fairmedagent.plugin.selection import Selection
+from pytest_fairmedagent.plugin.selection import Selection, learn
 
 __all__ = ["MARK_ARGUMENTS", "Registration", "Registry"]
 
 
 @dataclass(frozen=True)
 class Registration:
-    """One marked function: its family, and the names it has parametrised."""
+    """One marked function: its family, the names it has parametrised, its own test if it has one."""
 
     family: Family
     names: tuple[str, ...]
+    relation: Relation | None = None
 
 
 class Registry(Selection):
@@ -30,6 +40,7 @@ class Registry(Selection):
 
     def __init__(self, config: pytest.Config) -> None:
         super().__init__(config)
+        self._learned: set[ModuleType] = set()
         self.families: dict[str, Family] = {}
         self.cases: dict[str, Vignette] = {}  # of all families
         self.registrations: dict[str, Registration] = {}
@@ -50,6 +61,11 @@ class Registry(Selection):
             shams=tuple(name for name in controls if kinds[name] == "sham"),
             sequential=self.settings.sequential or self.registered.file.sequential,
             confounded=self._confounded(),
+            outcomes=tuple(
+                (o.id, o.kind, o.digest)
+                for o in self.outcomes.values()
+                if o.digest and any(o.id in family.actions for family in self.families.values())
+            ),
         )
 
     def _confounded(self) -> tuple[Confounded, ...]:
@@ -59,9 +75,26 @@ class Registry(Selection):
         actions = dict.fromkeys(action for family in families for action in family.actions)
         return tuple(confounded(self.catalogue, swaps, actions, self.cases.values()))
 
-    def register(self, nodeid: str, mark: pytest.Mark, names: Sequence[str]) -> Registration:
-        """Register a marked function that parametrises `names`. Raises PlanError."""
-        family, vignettes = family_of(self, nodeid, mark, per_vignette="vignette" in names)
+    def register(
+        self,
+        nodeid: str,
+        mark: pytest.Mark,
+        names: Sequence[str],
+        *,
+        module: ModuleType | None = None,
+        floors_only: bool = False,
+    ) -> Registration:
+        """Register a marked function that parametrises `names`. Raises PlanError.
+
+        Its `module` may hold outcomes of the user's own.
+        `floors_only` tells that it asks for no contrast.
+        """
+        if module is not None and module not in self._learned:
+            self._learned.add(module)  # a module of a thousand functions is looked through once
+            learn(self.outcomes, vars(module).values())
+        family, vignettes = family_of(
+            self, nodeid, mark, per_vignette="vignette" in names, floors_only=floors_only
+        )
         for vignette in (v for case in vignettes.values() for v in self.variants_of(case)):
             known_case = self.cases.setdefault(vignette.id, vignette)
             if known_case.digest != vignette.digest:
@@ -72,7 +105,7 @@ class Registry(Selection):
                 f"family {family.name!r} is registered twice, with different vignettes, replicates "
                 "or parametrisation. Give the two functions the same, or families of their own."
             )
-        registration = Registration(family, tuple(names))
+        registration = Registration(family, tuple(names), mark.kwargs.get("relation"))
         self.registrations[nodeid] = registration
         return registration
 
@@ -86,7 +119,9 @@ class Registry(Selection):
             return ()
         family = self.registrations[nodeid].family
         swaps, actions = self.selected(family)
-        if "contrast" in params:
+        if not family.swaps:  # the reference with itself: its floor is asked for, and nothing else
+            swaps = (self.catalogue.reference.id,)
+        elif "contrast" in params:
             swaps = tuple(swap for swap in family.swaps if swap == params["contrast"])
         if "action" in params:
             actions = tuple(action for action in family.actions if action == params["action"])

@@ -6,8 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_fairmedagent.domain import Catalogue, Vignette, n_variants, variants
+from pytest_fairmedagent.domain import OUTCOMES, Catalogue, Outcome, Swap, Vignette, n_variants, variants
 from pytest_fairmedagent.errors import PlanError, closest
+from pytest_fairmedagent.files.own_swaps import own_condition
 from pytest_fairmedagent.files.pairset import PairSet, read_pair_set
 from pytest_fairmedagent.files.plans import Registered, catalogue_of, profile_path, read_plan
 from pytest_fairmedagent.files.settings import Settings, resolve
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_fairmedagent.domain import Family
+
+
+def learn(known: dict[str, Outcome], values: Iterable[object]) -> None:
+    """Add the outcomes of the user's own among some values. Raises PlanError for two of a name."""
+    for outcome in values:
+        if isinstance(outcome, Outcome):
+            if known.setdefault(outcome.id, outcome).digest != outcome.digest:
+                raise PlanError(f"two outcomes are called {outcome.id!r}. Rename one of them.")
 
 
 class Selection:
@@ -61,7 +70,27 @@ class Selection:
         settings = self.settings
         if self.pairs is not None and settings.plan is None:
             return self.pairs.registered(read_plan(profile_path(settings.profile), read_swaps()))
-        return read_plan(self._plan_path, self.catalogue)
+        return read_plan(self._plan_path, self.catalogue, self.outcomes)
+
+    @cached_property
+    def outcomes(self) -> dict[str, Outcome]:
+        """The built-in outcomes, and those of the user's own that were found so far."""
+        found = dict(OUTCOMES)
+        for plugin in self._config.pluginmanager.get_plugins():
+            if Path(getattr(plugin, "__file__", None) or "").name == "conftest.py":
+                learn(found, vars(plugin).values())
+        return found
+
+    def own_swap(self, swap: Swap) -> str:
+        """Take a swap of the user's own into the catalogue; return its id. Raises PlanError."""
+        if self.pairs is not None:
+            raise PlanError(f"swap {swap.id!r}: ready pairs have conditions of their own")
+        path = self.settings.swaps_file
+        condition = own_condition(swap, catalogue_of(self._plan_path) if path is None else path)
+        if self.catalogue.conditions.get(swap.id, condition) != condition:
+            raise PlanError(f"swap {swap.id!r}: the id is taken, by another descriptor")
+        self.catalogue = Catalogue({**self.catalogue.conditions, swap.id: condition})
+        return swap.id
 
     @property
     def _plan_path(self) -> Path:
@@ -127,7 +156,7 @@ class Selection:
         if self.settings.swaps:
             self.swaps_of(self.settings.swaps)
         if self.settings.actions:
-            actions_of(self.settings.actions)
+            actions_of(self.settings.actions, self.outcomes)
 
     def selected(self, family: Family) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the swaps and actions of a family that the options select to be run."""
@@ -136,6 +165,6 @@ class Selection:
             chosen = self.swaps_of(self.settings.swaps)
             swaps = tuple(swap for swap in swaps if swap in chosen)
         if self.settings.actions:
-            chosen = actions_of(self.settings.actions)
+            chosen = actions_of(self.settings.actions, self.outcomes)
             actions = tuple(action for action in actions if action in chosen)
         return swaps, actions

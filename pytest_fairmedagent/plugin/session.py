@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import pytest
@@ -49,6 +49,16 @@ def outcomes_of(item: pytest.Item) -> list[tuple[str, str]]:
     The status is "" for one that held, UNMEASURED, or another word for one that failed.
     """
     return item.stash.setdefault(OUTCOMES, [])
+
+
+def state(item: pytest.Item, numbers: Mapping[str, object]) -> None:
+    """State numbers as properties of an item, for JUnit and other reporters.
+
+    In place of those of an earlier try: a rerun states the item's numbers once more.
+    """
+    if item.config.getini("fairmed_junit_properties") != "no":
+        others = [pair for pair in item.user_properties if pair[0] not in numbers]
+        item.user_properties[:] = [*others, *numbers.items()]
 
 
 def marked(items: Iterable[pytest.Item]) -> list[pytest.Item]:

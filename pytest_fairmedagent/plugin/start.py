@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 
 import pytest
 
-from pytest_fairmedagent.domain import Family, Plan
+from pytest_fairmedagent.domain import Family, Plan, Vignette
 from pytest_fairmedagent.errors import FairmedError, PlanError
 from pytest_fairmedagent.plugin.costs import budget, cost_line
 from pytest_fairmedagent.plugin.options import drop_defaults
@@ -69,15 +69,16 @@ def collection_lines(config: pytest.Config) -> list[str] | None:
         return None
     file = registry.registered.file
     plan = registry.plan()
-    contrasts = {contrast for item in run.selected for contrast in run.contrasts(item)}
-    arms = plan.arms(contrasts)
+    asked = {contrast for item in run.selected for contrast in run.contrasts(item)}
+    contrasts = {contrast for contrast in asked if contrast.swap != plan.reference}
+    arms = plan.arms(asked)
     seats = {run.seat(item) for item in run.selected}
     n_trials = sum(arm.replicates for arm in arms)
     conditions = len({arm.condition for arm in arms})
-    vignettes = len({arm.vignette for arm in arms})
+    vignettes = _vignettes({arm.vignette for arm in arms}, registry.cases)
     lines = [
         f"fairmed: profile {file.name}. {file.says}",
-        f"fairmed: {len(run.selected)} items, {len(contrasts)} contrasts; {vignettes} vignettes x "
+        f"fairmed: {len(run.selected)} items, {len(contrasts)} contrasts; {vignettes} x "
         f"{conditions} arms = {n_trials} trajectories, {_calls(config, n_trials)}",
     ]
     if len(run.seats) > 1:
@@ -91,10 +92,28 @@ def collection_lines(config: pytest.Config) -> list[str] | None:
             lines.append(cost.replace("fairmed:", f"fairmed:{told}", 1))
     lines.extend(_looks_line(plan))
     floor = file.assumed_floor
-    families = [f for f in plan.families if f.gating and any(c.family == f.name for c in contrasts)]
+    families = [
+        f
+        for f in plan.families
+        if f.gating
+        and any(c.family == f.name for c in contrasts)
+        and not f.relation  # what a test of the user's own can see, only its author knows
+        and set(f.actions) & set(plan.actions)
+    ]
     lines.extend(_power_line(family, floor) for family in families)
     lines.extend(f"fairmed: warning: {note}" for note in config.stash.get(NOTES, []))
-    return lines
+    few = registry.few_variants(registry.cases[name] for name in sorted({a.vignette for a in arms}))
+    return [*lines, f"fairmed: variants: {few}"] if few else lines
+
+
+def _vignettes(names: Set[str], cases: Mapping[str, Vignette]) -> str:
+    """Return how many vignettes are drawn, and in how many variants where they have some."""
+    bases = {cases[name].base for name in names}
+    if len(bases) == len(names):
+        return f"{len(names)} vignettes"
+    if len(names) % len(bases) == 0:
+        return f"{len(bases)} vignettes x {len(names) // len(bases)} variants"
+    return f"{len(bases)} vignettes in {len(names)} variants"
 
 
 def _calls(config: pytest.Config, n_trials: int) -> str:

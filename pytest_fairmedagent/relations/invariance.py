@@ -28,9 +28,9 @@ LARGEST_IMBALANCE = 1.25  # above it the test is exact for "no vignette changes"
 class Comparison:
     """One contrast as measured: counts of both arms, and what follows from them.
 
-    `deterministic` tells that every cell was unanimous in both arms: each case then counts once (by
-    its first variant), for R equal answers are one answer. `identical` tells that whole outputs repeated in both
-    arms and agreed.
+    `deterministic` tells that every cell was unanimous in both arms: each case then counts once, by
+    its first variant, for R equal answers are one answer. `identical` tells that whole outputs
+    repeated in both arms and agreed.
     """
 
     contrast: Contrast

@@ -20,23 +20,42 @@ def panel_lines(panel: Entry, *, verbose: bool = False) -> Iterator[str]:
     for seat in panel["seats"]:
         if seat["run"] is None:
             yield f"  {seat['id']}: nothing was drawn: {seat['fault'] or 'its items did not run'}"
-    yield from side_by_side_lines(panel, names, verbose=verbose)
+    letters = _letters(names)
+    yield from _tables(panel, letters, verbose)
+    for a, b in dict.fromkeys(tuple(entry["of"]) for entry in panel["differences"]):
+        mine = [e for e in panel["differences"] if e["of"] == [a, b]]
+        yield from _differences(mine, letters[a], letters[b], verbose)
+    yield from _agreement(panel["agreement"], letters)
+    if panel["differences"]:
+        yield (
+            "  Nothing here fails: q by Benjamini and Hochberg within two runs and a kind of "
+            "reading. Each run has a floor of its own, and none is carried over."
+        )
 
 
-def side_by_side_lines(
-    tables: Entry, names: Sequence[str], *, verbose: bool = False
-) -> Iterator[str]:
-    """Yield the tables of several runs, which have these names in them."""
-    letters = dict(zip(names, _letters(names), strict=True))
+def compared_lines(record: Entry, *, verbose: bool = False) -> Iterator[str]:
+    """Yield two records side by side, and what changed from the first to the second."""
+    for when in ("before", "after"):
+        yield f"{when:<7} {record[when]['file']} of {record[when]['created']}"
+    letters = _letters([name for run in record["runs"] for name in (run["a"], run["b"])])
+    yield from _tables(record, letters, verbose)
+    yield from _agreement(record["agreement"], letters)
+    for run in record["runs"]:
+        yield ""
+        yield "what changed"
+        yield from comparison_lines(run, several=len(record["runs"]) > 1, verbose=verbose)
+
+
+def _tables(tables: Entry, letters: Mapping[str, str], verbose: bool) -> Iterator[str]:
     for name, letter in letters.items():
         if letter != name:
             yield f"  {letter} = {name}"
     yield from _floors(tables["floors"], letters)
     yield from _contrasts(tables["contrasts"], letters, verbose)
-    for a, b in dict.fromkeys(tuple(entry["of"]) for entry in tables["differences"]):
-        mine = [e for e in tables["differences"] if e["of"] == [a, b]]
-        yield from _differences(mine, letters[a], letters[b], verbose)
-    for entry in tables["agreement"]:
+
+
+def _agreement(entries: Sequence[Entry], letters: Mapping[str, str]) -> Iterator[str]:
+    for entry in entries:
         if entry["kendall_tau_b"] is not None or entry["spearman"] is not None:
             a, b = (letters[name] for name in entry["of"])
             yield (
@@ -44,17 +63,14 @@ def side_by_side_lines(
                 f"{signed(entry['kendall_tau_b'])}, Spearman {signed(entry['spearman'])} "
                 "(described, not tested)"
             )
-    if tables["differences"]:
-        yield (
-            "  Nothing here fails: q by Benjamini and Hochberg within two runs and a kind of "
-            "reading. Each run has a floor of its own, and none is carried over."
-        )
 
 
-def _letters(names: Sequence[str]) -> list[str]:
+def _letters(names: Sequence[str]) -> dict[str, str]:
+    """Return what stands for each name in tables: itself, or a number where one is long."""
+    names = list(dict.fromkeys(names))
     if all(len(name) <= _LONG for name in names):
-        return list(names)
-    return [f"({number})" for number in range(1, len(names) + 1)]
+        return {name: name for name in names}
+    return {name: f"({number})" for number, name in enumerate(names, start=1)}
 
 
 def _floors(floors: Sequence[Entry], letters: Mapping[str, str]) -> Iterator[str]:
@@ -145,28 +161,37 @@ def comparison_lines(run: Entry, *, several: bool = False, verbose: bool = False
     """Yield what changed between two runs, and what of them was compared."""
     if several:
         yield f"  {run['b']} (before: {run['a']})"
-    plan = "same plan" if run["same_plan"] else "another plan, compared on what both have"
-    yield f"  {plan}, {run['vignettes']} vignettes"
-    for line in run["differs"]:
-        yield f"    {line}"
-    for line in run["notes"]:
-        yield f"    {line}"
-    for index, line in enumerate(run["configuration"]):
-        yield f"  {'configuration:' if not index else '              '} {line}"
+    yield from shared_lines(run)
     told = [e for e in run["changes"] if e["change"] != "open"]
     for entry in told if not verbose else run["changes"]:
         yield f"  {change_line(entry)}"
-    counts, levels = run["counts"], run["levels"]
+    counts = run["counts"]
     yield (
         f"  {counts['worse']} got worse, {counts['better']} better beyond both floors; "
         f"{counts['more'] + counts['fewer']} rates moved; {counts['open']} stay open, which is not "
         "the same as unchanged."
     )
+    yield bound_line(run)
+
+
+def shared_lines(run: Entry) -> Iterator[str]:
+    """Yield what two runs have in common, and what they do not."""
+    plan = "same plan" if run["same_plan"] else "another plan, compared on what both have"
+    yield f"  {plan}, {run['vignettes']} vignettes"
+    for line in [*run["differs"], *run["notes"]]:
+        yield f"    {line}"
+    for index, line in enumerate(run["configuration"]):
+        yield f"  {'configuration:' if not index else '              '} {line}"
+
+
+def bound_line(run: Entry) -> str:
+    """Return the error rate of a comparison, and what it could have seen."""
+    levels = run["levels"]
     seen = [
         e["detectable"] for e in run["changes"] if e["detectable"] is not None and e["gating"]
     ]
     unseen = f" Changes of a gap below {min(seen):.2f} would pass unseen." if seen else ""
-    yield (
+    return (
         f"  If nothing changed, anything at all is reported with chance at most {run['alpha']:g} "
         f"(gaps {levels['gap']:g}, floors {levels['floor']:g}, rates {levels['rate']:g}; Holm)."
         f"{unseen}"

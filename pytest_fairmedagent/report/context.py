@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_fairmedagent.domain import Contrast, ReplicateTable
+from pytest_fairmedagent.files.vignettes import CANARY
 from pytest_fairmedagent.relations.invariance import Comparison, compare
 from pytest_fairmedagent.report.entries import comparison_entry
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import Judgement
 
 Record = dict[str, Any]
+
+LICENCE = "CC-BY-4.0"  # of the cases that come with the project, known by their canary
 
 _SUMMED = ("calls", "repairs", "retries", "input_tokens", "output_tokens", "elapsed_s")
 
@@ -61,12 +64,16 @@ def condition_entries(studies: Iterable[Study]) -> dict[str, Record]:
 
 
 def vignette_entries(studies: Iterable[Study]) -> dict[str, Record]:
-    """Return domain, difficulty and digest of every vignette. Its text is nowhere in a record."""
+    """Return labels, provenance and digest of every vignette. Its text is nowhere in a record."""
     return {
         name: {
             "domain": vignette.domain,
             "difficulty": vignette.difficulty,
+            "provenance": vignette.provenance,
+            "status": vignette.status,
+            "licence": LICENCE if vignette.canary == CANARY else None,
             "digest": vignette.digest,
+            **({"cluster": vignette.base} if vignette.base != name else {}),
         }
         for study in studies
         for name, vignette in sorted(study.vignettes.items())

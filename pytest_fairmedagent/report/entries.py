@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -38,7 +38,7 @@ def arm_entry(
         "block": block,
         "condition": arm.condition,
         "config_digest": config_digest,
-        "vignettes": len(arm.vignettes),
+        **_sizes(arm.vignettes, arm.counts[0].clusters if arm.counts else ()),
         "trajectories": arm.n_trajectories,
         "incomplete": arm.n_incomplete,
         "pooled": {
@@ -132,7 +132,7 @@ def comparison_entry(comparison: Comparison) -> dict[str, Any]:
         "action": comparison.contrast.action,
         "vignette": comparison.contrast.vignette,
         "target": "these vignettes",
-        "vignettes": len(comparison.swap.vignettes),
+        **_sizes(comparison.swap.vignettes, comparison.swap.clusters),
         "pairs": test.n_pairs,
         "b": test.b,
         "c": test.c,
@@ -147,6 +147,13 @@ def comparison_entry(comparison: Comparison) -> dict[str, Any]:
         "missing": sum(comparison.swap.missing) + sum(comparison.reference.missing),
         "cases": case_entries(comparison),
     }
+
+
+def _sizes(vignettes: Sequence[str], clusters: Sequence[str]) -> dict[str, int]:
+    """Return how many vignettes there are, and in how many variants where they have some."""
+    n_vignettes = len(set(clusters or vignettes))
+    several = n_vignettes < len(vignettes)
+    return {"vignettes": n_vignettes, **({"variants": len(vignettes)} if several else {})}
 
 
 def case_entries(comparison: Comparison) -> list[dict[str, Any]]:

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from pytest_fairmedagent.report.checklist import checklist
 from pytest_fairmedagent.report.record import build_record
+from pytest_fairmedagent.report.subgroups import subgroup_entries
 from pytest_fairmedagent.shelf.merge import Merged
 from pytest_fairmedagent.verdict import DISPARITY
 
@@ -15,6 +17,12 @@ def merged_record(merged: Merged, *, now: datetime | None = None) -> dict[str, A
     """Return the record of all jobs together. `now` is the time it is stamped with."""
     profile = merged.shards[0].header["profile"]
     record = build_record([merged.study], profile=profile["name"], says=profile["says"], now=now)
+    for part in ("conditions", "vignettes"):  # the jobs knew them; a record has no case text
+        for shard in merged.shards:
+            record[part] |= shard.header.get(part) or {}
+    record["subgroups"] = [
+        {**entry, "run": 0} for entry in subgroup_entries(record, record["runs"][0])
+    ]
     record["merged"] = [
         {
             "file": str(shard.path),
@@ -32,6 +40,7 @@ def merged_record(merged: Merged, *, now: datetime | None = None) -> dict[str, A
             "tokens are the sums of the jobs"
         )
         record["diagnostics"].append({"kind": "merged", "text": text})
+    record["checklist"] = checklist(record)
     return record
 
 

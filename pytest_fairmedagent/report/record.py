@@ -12,7 +12,8 @@ from typing import Any
 
 from pytest_fairmedagent import __version__
 from pytest_fairmedagent.analysis.floors import arm_floors
-from pytest_fairmedagent.domain import ReplicateTable
+from pytest_fairmedagent.domain import BINARY, ReplicateTable
+from pytest_fairmedagent.report.checklist import checklist
 from pytest_fairmedagent.report.context import (
     budget_entry,
     condition_entries,
@@ -27,6 +28,7 @@ from pytest_fairmedagent.report.entries import (
     comparison_entry,
     contrast_entry,
 )
+from pytest_fairmedagent.report.outcomes import outcome_entry, relation_entry, reliability_entry
 from pytest_fairmedagent.report.subgroups import subgroup_entries
 from pytest_fairmedagent.running.info import RunInfo
 from pytest_fairmedagent.study import Study
@@ -63,6 +65,9 @@ def build_record(
         "vignettes": vignette_entries(studies),
         "arms": [],
         "contrasts": [],
+        "outcomes": [],
+        "reliability": [],
+        "relations": [],
         "confounded": [],
         "controls": [],
         "guards": [],
@@ -79,8 +84,23 @@ def build_record(
         record["rows"].extend(row_entries(study))
         parts: dict[str, Iterable[dict[str, Any]]] = {
             "arms": _arms(study.table, info, judgement),
-            "contrasts": (contrast_entry(v, config_digest=digest) for v in judgement.verdicts),
-            "confounded": (apart_entry(a, config_digest=digest) for a in judgement.apart),
+            "contrasts": (
+                contrast_entry(v, config_digest=digest)
+                for v in judgement.verdicts
+                if v.comparison.kind == BINARY
+            ),
+            "outcomes": (
+                outcome_entry(v, study, config_digest=digest)
+                for v in judgement.verdicts
+                if v.comparison.kind != BINARY
+            ),
+            "reliability": (reliability_entry(r, config_digest=digest) for r in study.reliability),
+            "relations": (relation_entry(r, config_digest=digest) for r in study.relations),
+            "confounded": (
+                apart_entry(a, config_digest=digest)
+                for a in judgement.apart
+                if a.comparison.kind == BINARY
+            ),
             "controls": control_entries(study.table, judgement, config_digest=digest),
             "guards": (
                 {**asdict(test), "rejects": test.rejects, "config_digest": digest}
@@ -93,14 +113,15 @@ def build_record(
     for run in record["runs"]:
         found = subgroup_entries(record, run)
         record["subgroups"].extend({**entry, "run": run["number"]} for entry in found)
-    counts = [contrast["verdict"] for contrast in record["contrasts"]]
+    judged = (*record["contrasts"], *record["outcomes"], *record["relations"])
+    counts = [entry["verdict"] for entry in judged]
     record["verdicts"] = {status: counts.count(status) for status in SEVERITY}
     record["configuration"] = record["runs"][0]["configuration"]
     record["complete"] = all(run["complete"] for run in record["runs"])
     record["budget"] = budget_entry(record["runs"])
     record["deviations"] = deviation_entries(record, overrides)
-    record["checklist"] = []
     cleaned: dict[str, Any] = plain(record)
+    cleaned["checklist"] = checklist(cleaned)
     return cleaned
 
 
@@ -116,8 +137,8 @@ def _run(info: RunInfo, judgement: Judgement) -> dict[str, Any]:
 
 def _arms(table: ReplicateTable, info: RunInfo, judgement: Judgement) -> list[dict[str, Any]]:
     """Return floors and rates of every arm, per action and pooled."""
-    arms = []
-    for condition in table.conditions:
+    arms: list[dict[str, Any]] = []
+    for condition in table.conditions if judgement.plan.actions else ():
         vignettes = [v for v in judgement.vignettes if table.has([v], condition)]
         if vignettes:
             floors = arm_floors(table, vignettes, condition, judgement.plan.actions)

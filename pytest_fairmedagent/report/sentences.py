@@ -38,7 +38,10 @@ def _tested(record: Record, name: Name) -> str:
     contrasts, runs = record["contrasts"], record["runs"]
     models = ", ".join(name(model) for model in dict.fromkeys(run["model"] for run in runs))
     toy = ", a toy that says nothing about clinical models," if any(r["toy"] for r in runs) else ""
-    n_vignettes = len({row["vignette"] for row in record["rows"]})
+    names = {row["vignette"]: row.get("cluster") or row["vignette"] for row in record["rows"]}
+    n_vignettes = len(set(names.values()))
+    several = n_vignettes < len(names)
+    variants, of = (f" in {len(names)} variants", "variant") if several else ("", "vignette")
     n_drawn = sum(run["drawn"] + run["earlier"] for run in runs)
     swaps, actions = ({c[key] for c in contrasts} for key in ("condition", "action"))
     replicates = sorted({family["replicates"] for family in record["plan"]["families"]})
@@ -46,9 +49,9 @@ def _tested(record: Record, name: Name) -> str:
     if not record["complete"] or any(run.get("saved") or run.get("ended") for run in runs):
         draws = f"up to {draws}"
     return (
-        f"{models}{toy} was tested on {count(n_vignettes, 'vignette')} under "
+        f"{models}{toy} was tested on {count(n_vignettes, 'vignette')}{variants} under "
         f"{count(len(swaps), 'swap')} and {count(len(actions), 'action')}, with {draws} draws per "
-        f"arm and vignette: {count(n_drawn, 'trajectory', 'trajectories')}."
+        f"arm and {of}: {count(n_drawn, 'trajectory', 'trajectories')}."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pytest_fairmedagent.report.text import clean, fitted
+from pytest_fairmedagent.report.text import cases, clean, fitted
 
 Record = dict[str, Any]
 
@@ -63,7 +63,7 @@ def _floors(record: Record, file: Record) -> Iterator[str]:
         times = f"{most}" if fewest == most else f"{fewest} to {most}"
         yield ""
         yield (
-            f"instability floor of {arm['condition']}{_where(arm)}: {arm['vignettes']} vignettes x "
+            f"instability floor of {arm['condition']}{_where(arm)}: {cases(arm)} x "
             f"{times} replicates, {arm['trajectories']} trajectories"
         )
         yield (
@@ -159,10 +159,7 @@ def _registration(record: Record, family: Record) -> str:
 
 def _contrast_table(rows: Sequence[Record], notes: dict[str, int]) -> Iterator[str]:
     first = rows[0]
-    yield (
-        f"  {first['condition']} against {first['reference']}{_where(first)}, "
-        f"{first['vignettes']} vignettes"
-    )
+    yield (f"  {first['condition']} against {first['reference']}{_where(first)}, {cases(first)}")
     p_name = "p adj" if first["q"] is None else "q"
     yield (
         f"note {'verdict':<12} {'action':<15} {'gap':>6} {'95 % interval':>14} {'flips':>5} "
@@ -199,7 +196,7 @@ def _controls(record: Record, file: Record) -> Iterator[str]:
         first = rows[0]
         yield (
             f"  {first['condition']} ({first['kind']}) against {first['reference']}"
-            f"{_where(first)}, {first['vignettes']} vignettes"
+            f"{_where(first)}, {cases(first)}"
         )
         yield (
             f"    {'action':<15} {'gap':>6} {'95 % interval':>14} {'flips':>5} {'floor':>5} "

@@ -7,21 +7,29 @@ from datetime import datetime, timezone
 from typing import Any
 
 from pytest_fairmedagent.report.compared import baseline_lines, panel_lines
+from pytest_fairmedagent.report.contrasts import chance, contrast_lines, signed
 from pytest_fairmedagent.report.entries import of_run
+from pytest_fairmedagent.report.outcomes import checked_lines, outcome_lines
 from pytest_fairmedagent.report.subgroups import subgroup_lines
-from pytest_fairmedagent.report.text import file_size, fitted
+from pytest_fairmedagent.report.text import cases, file_size, fitted
 
 Record = dict[str, Any]
 
-WIDTH = 104  # of the table of contrasts
+NARROWEST, WIDTH = 80, 104  # a narrow terminal; and what is still read as one line
 
 
-def summary_lines(record: Record, *, verbose: bool = False) -> list[str]:
-    """Return the summary of a record. With `verbose` every verdict gives all its reasons."""
+def summary_lines(record: Record, *, verbose: bool = False, width: int = WIDTH) -> list[str]:
+    """Return the summary of a record in lines of at most `width` columns, 80 to 104.
+
+    With `verbose` every verdict gives all its reasons.
+    """
+    width = max(NARROWEST, min(width, WIDTH))
     lines: list[str] = []
     for run in record["runs"]:
         lines += [""] * bool(lines)
-        lines += [*_run(record, run), *_floors(record, run), *_contrasts(record, run, verbose)]
+        lines += [*_run(record, run), *_floors(record, run)]
+        lines += [*_contrasts(record, run, verbose, width)]
+        lines += [*_other_checks(record, run)]
         lines += [*_confounded(record, run), *_controls(record, run), *_dropped(record, run)]
         if verbose and "subgroups" in record:
             lines += subgroup_lines(of_run(record, "subgroups", run))
@@ -29,7 +37,7 @@ def summary_lines(record: Record, *, verbose: bool = False) -> list[str]:
         if part in record:
             lines += ["", *told(record[part], verbose=verbose)]
     lines += ["", *_closing(record)]
-    return [part for line in lines for part in fitted(line, WIDTH)]
+    return [part for line in lines for part in fitted(line, width)]
 
 
 def _run(record: Record, run: Record) -> Iterator[str]:
@@ -85,8 +93,8 @@ def _floors(record: Record, run: Record) -> Iterator[str]:
         return
     yield ""
     yield (
-        f"instability floor by action ({reference['condition']} arm, {reference['vignettes']} "
-        f"vignettes, {reference['trajectories']} trajectories)"
+        f"instability floor by action ({reference['condition']} arm, {cases(reference)}, "
+        f"{reference['trajectories']} trajectories)"
     )
     for action, floor in [*reference["actions"].items(), ("pooled", reference["pooled"])]:
         if floor["floor"] is None:
@@ -94,14 +102,14 @@ def _floors(record: Record, run: Record) -> Iterator[str]:
             continue
         low, high = floor["interval"]
         rate = floor.get("rate")
-        share = f", action taken {rate:.2f}" if rate is not None else ""
+        share = f", taken {rate:.2f}" if rate is not None else ""
         yield (
             f"  {action:<16} {floor['floor']:.3f} [{low:.3f}, {high:.3f}]  "
             f"{floor['disagreements']} of {floor['pairs']} pairs disagree{share}"
         )
 
 
-def _contrasts(record: Record, run: Record, verbose: bool) -> Iterator[str]:
+def _contrasts(record: Record, run: Record, verbose: bool, width: int) -> Iterator[str]:
     mine = of_run(record, "contrasts", run)
     families = {family["name"]: family for family in record["plan"]["families"]}
     for name in dict.fromkeys(contrast["family"] for contrast in mine):
@@ -111,29 +119,21 @@ def _contrasts(record: Record, run: Record, verbose: bool) -> Iterator[str]:
         margin = f", margin ±{first['margin']:g}" if first["margin"] else ""
         yield ""
         yield f"contrasts of {name} ({first['family_size']} registered, {rule}{margin})"
-        head = f"  {'verdict':<12} {'action':<14} {'swap':<20} {'gap':>5} {'95 % interval':>15}"
-        yield head + f" {'flips':>5} {'floor':>5} {'b':>5} {'c':>5} {'p adj' if gating else 'q':>7}"
-        for contrast in members:
-            yield from _contrast(contrast, verbose)
+        yield from contrast_lines(members, gating=gating, verbose=verbose, width=width)
 
 
-def _contrast(contrast: Record, verbose: bool) -> Iterator[str]:
-    p = contrast["p_adjusted"] if contrast["q"] is None else contrast["q"]
-    low, high = contrast["interval"]
-    cells = [
-        f"  {contrast['verdict']:<12} {contrast['action']:<14} {contrast['condition']:<20}",
-        f"{_signed(contrast['gap']):>5} {f'[{low:+.2f}, {high:+.2f}]':>15}",
-        f"{_rate(contrast['flip_rate']):>5} {_rate(contrast['floor']):>5}",
-        f"{_count(contrast['b']):>5} {_count(contrast['c']):>5} {_p(p):>7}",
-    ]
-    if contrast["vignette"]:
-        cells.append(f" {contrast['vignette']}")
-    yield " ".join(cells).rstrip()
-    telling = contrast["verdict"] in ("DISPARITY", "UNMEASURED") or verbose
-    for reason in contrast["reasons"] if telling else ():
-        yield f"      {reason}"
-    for flag in contrast["flags"]:
-        yield f"      {flag}"
+def _other_checks(record: Record, run: Record) -> Iterator[str]:
+    """Show what is no contrast of an action, for those records that have it."""
+    mine = {
+        part: of_run(record, part, run) if part in record else []
+        for part in ("outcomes", "reliability", "relations")
+    }
+    yield from outcome_lines(mine["outcomes"])
+    yield from checked_lines(
+        "floors against a bound (reference arm, 95 % interval over vignettes like these)",
+        mine["reliability"],
+    )
+    yield from checked_lines("relations of one's own", mine["relations"])
 
 
 def _confounded(record: Record, run: Record) -> Iterator[str]:
@@ -145,11 +145,11 @@ def _confounded(record: Record, run: Record) -> Iterator[str]:
     yield "CONFOUNDED: a difference can be clinically right; left out above, shown, never claimed"
     for entry in apart:
         low, high = entry["interval"]
-        where = f"{entry['vignettes']} vignette{'s' if entry['vignettes'] > 1 else ''}"
+        where = cases(entry)
         sources = "; ".join(dict.fromkeys(e["source"] for e in entry["entries"]))
         yield (
-            f"  {entry['action']:<14} {entry['condition']:<20} {_signed(entry['gap']):>5} "
-            f"{f'[{low:+.2f}, {high:+.2f}]':>15} q={_p(entry['q'])}, {where}: {sources}"
+            f"  {entry['action']:<14} {entry['condition']:<20} {signed(entry['gap']):>5} "
+            f"{f'[{low:+.2f}, {high:+.2f}]':>15} q={chance(entry['q'])}, {where}: {sources}"
         )
 
 
@@ -167,7 +167,7 @@ def _controls(record: Record, run: Record) -> Iterator[str]:
         what = "; ".join(
             f"{t['condition']}{', ' + t['action'] if t['action'] else ''}" for t in rejecting
         )
-        tail = what or f"smallest adjusted p {_p(smallest)} of {len(of_guard)} tests"
+        tail = what or f"smallest adjusted p {chance(smallest)} of {len(of_guard)} tests"
         yield f"  {guard:<18} {said}{tail}"
 
 
@@ -213,14 +213,12 @@ def _needed(contrasts: list[Record]) -> Iterator[str]:
     if not known:
         return
     most = max(known, key=lambda c: c["pairs_to_find"])
-    vignettes = most["vignettes"]
-    replicates = -(-most["pairs_to_find"] // vignettes)
+    replicates = -(-most["pairs_to_find"] // most.get("variants", most["vignettes"]))
     here = max(c["pairs"] for c in known)
     yield (
         f"What would be needed: to find a gap of {most['gap_sought']:g} in every inconclusive "
         f"contrast takes {most['pairs_to_find']:.0f} replicate pairs each (here {here:.4g}), "
-        f"such as --fairmed-replicates={replicates:.0f} with {vignettes} vignettes, or more "
-        "vignettes."
+        f"such as --fairmed-replicates={replicates:.0f} with {cases(most)}, or more vignettes."
     )
 
 
@@ -240,21 +238,3 @@ def _visible(low: float, high: float) -> str:
 
 def _date(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, timezone.utc).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _signed(value: float | None) -> str:
-    return "-" if value is None else f"{value:+.2f}"
-
-
-def _rate(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
-def _count(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3g}"
-
-
-def _p(p: float | None) -> str:
-    if p is None:
-        return "-"
-    return "1" if p >= 0.9995 else f"{p:.4f}" if p >= 0.00095 else f"{p:.1e}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
+from typing import Any
 
 _LONGEST = 2000  # characters of a line; what goes on is not for people
 
@@ -46,6 +48,13 @@ def harmless(line: str) -> str:
     """Return a line that gives no command to a CI log, whose reader skips leading blanks."""
     start = len(line) - len(line.lstrip())
     return f"{line[:start]}?{line[start + 1 :]}" if line.startswith("::", start) else line
+
+
+def cases(entry: Mapping[str, Any]) -> str:
+    """Return how many vignettes an entry of a record is about, and in how many variants."""
+    n_vignettes = entry["vignettes"]
+    told = f"{n_vignettes} vignette{'' if n_vignettes == 1 else 's'}"
+    return f"{told} in {entry['variants']} variants" if entry.get("variants") else told
 
 
 def file_size(n_bytes: int) -> str:

@@ -23,8 +23,8 @@ from pytest_fairmedagent.domain import (
     Vignette,
     render,
 )
-from pytest_fairmedagent.errors import PlanError, StoreError
 from pytest_fairmedagent.domain.variants import clusters_of
+from pytest_fairmedagent.errors import PlanError, StoreError
 from pytest_fairmedagent.models.base import ChatModel
 from pytest_fairmedagent.running import retries
 from pytest_fairmedagent.running.budget import LEAST_ROUNDS, Budget, Estimate, Spent, spent_by

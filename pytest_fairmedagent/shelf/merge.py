@@ -48,7 +48,9 @@ def merge(paths: Sequence[Path]) -> Merged:
     numbers: dict[tuple[str, str], list[int]] = {arm: [] for arm in arms}
     for vignette, condition, replicate in sorted(rows):
         numbers[vignette, condition].append(replicate - 1)
-    study.table = ReplicateTable(arms, first.info.config_digest, numbers=numbers)
+    clusters = {row.vignette: row.cluster for row in rows.values() if row.cluster}
+    digest = first.info.config_digest
+    study.table = ReplicateTable(arms, digest, numbers=numbers, clusters=clusters)
     study.info = _info(shards, rows)
     study._present = _present(shards)  # what the jobs ran; the other members enter with p = 1
     return Merged(study, shards, n_copies)

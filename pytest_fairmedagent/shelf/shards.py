@@ -102,10 +102,14 @@ def _plan(data: Mapping[str, Any]) -> Plan:
     families = []
     for family in data["families"]:
         values: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in family.items()
+            k: _tuples(v) for k, v in family.items()
         }
         families.append(Family(**values))
     return Plan(tuple(families), data["reference"], tuple(data["identical"]), tuple(data["shams"]))
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
 def check_alike(shards: Sequence[Shard]) -> None:

@@ -48,9 +48,10 @@ class Floor(Result):
         Clopper-Pearson on the cluster-effective sample size (Korn and Graubard 1998), the vignette
         being the cluster, or the case that several variants come from. `target` names what is
         covered: "population", the floor over vignettes like these, or "fixed", the floor of these
-        very vignettes, for which the same interval is conservative. When every cell is unanimous the lower end is 0 and the upper end is the zero
-        rule (see `zero_floor_upper`): at half of 1 - confidence for the population, one-sided for
-        fixed vignettes. One vignette alone says nothing about a population: (0, 1).
+        very vignettes, for which the same interval is conservative. When every cell is unanimous
+        the lower end is 0 and the upper end is the zero rule (see `zero_floor_upper`): at half of
+        1 - confidence for the population, one-sided for fixed vignettes. One vignette alone says
+        nothing about a population: (0, 1).
         """
         return _interval(self.k[:, None], self.n[:, None], self.clusters, confidence, target)
 

@@ -2,6 +2,8 @@
 
 from pytest_fairmedagent.relations.words import number, p_value
 from pytest_fairmedagent.verdict.judging import judge, planned_looks, undecided
+from pytest_fairmedagent.verdict.relation import DESCRIPTIVE, RelationVerdict, judge_relation
+from pytest_fairmedagent.verdict.reliability import RELIABLE, UNRELIABLE, Reliability
 from pytest_fairmedagent.verdict.result import (
     DISPARITY,
     EQUIVALENT,
@@ -15,6 +17,12 @@ from pytest_fairmedagent.verdict.result import (
 )
 
 __all__ = [
+    "DESCRIPTIVE",
+    "RELIABLE",
+    "UNRELIABLE",
+    "RelationVerdict",
+    "Reliability",
+    "judge_relation",
     "DISPARITY",
     "EQUIVALENT",
     "IDENTICAL",

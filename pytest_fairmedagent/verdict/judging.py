@@ -59,13 +59,14 @@ def _apart(table: ReplicateTable, plan: Plan, verdicts: Sequence[Verdict]) -> tu
     found: list[Apart] = []
     for verdict in verdicts:
         confounded, contrast = verdict.confounded, verdict.contrast
-        if confounded is not None:
-            vignettes = [
-                v for v in confounded.vignettes if _both(table, v, plan.reference, contrast)
-            ]
-            comparison = measure(table, contrast, vignettes, plan.reference)
-            if comparison.weight:
-                found.append(Apart(comparison, verdict.family.name, confounded, 1.0))
+        if confounded is None:
+            continue
+        vignettes = [v for v in confounded.vignettes if _both(table, v, plan.reference, contrast)]
+        if not vignettes:  # an interrupted run may not have drawn them
+            continue
+        comparison = measure(table, contrast, vignettes, plan.reference)
+        if comparison.weight:
+            found.append(Apart(comparison, verdict.family.name, confounded, 1.0))
     q = benjamini_hochberg([apart.comparison.p for apart in found]) if found else ()
     return tuple(replace(a, q=float(value)) for a, value in zip(found, q, strict=True))
 

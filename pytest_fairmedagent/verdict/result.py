@@ -122,7 +122,7 @@ class Verdict:
                     "  every cell is unanimous, so each vignette counts once: equal answers of one "
                     "cell are one answer"
                 )
-            if self.sham is not None and len(comparison.vignettes) > 1:
+            if self.sham is not None and len(comparison.swap.firsts) > 1:
                 lines.append(f"  {self.sham}")
             elif self.sham is not None:
                 lines.append(

@@ -155,7 +155,8 @@ def _survives(verdict: Verdict) -> bool:
     def filled(sign: float) -> tuple[float, tuple[float, float], tuple[float, float]]:
         counts = worst_case(swap.k, swap.n, swap.missing, base.k, base.n, base.missing, sign=sign)
         if comparison.deterministic:  # copies of one answer count once here too
-            counts = _once(*(part[swap.firsts] for part in counts), sign)
+            k, m, j, n = (part[swap.firsts] for part in counts)
+            counts = _once(k, m, j, n, sign)
         test = stratified_test(*counts)
         return test.p, test.interval(1 - level), test.interval(1 - 2 * level)
 

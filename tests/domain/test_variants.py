@@ -32,7 +32,7 @@ def test_variants_are_distinct_deterministic_and_of_the_base(case, seed, data):
     found = variants(case, n, seed)
     assert found == variants(case, n, seed)
     assert found[0] == case
-    assert [v.id for v in found[1:]] == [f"{case.id}~{i}" for i in range(2, n + 1)]
+    assert [v.id for v in found[1:]] == [f"{case.id}-v{i}" for i in range(2, n + 1)]
     assert {v.base for v in found} == {case.id}
     assert len({v.narrative for v in found}) == n
     assert {v.menu for v in found} == {case.menu}

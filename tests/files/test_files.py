@@ -269,7 +269,6 @@ def test_the_command_line_comes_before_the_environment_before_the_ini_file(tmp_p
         ({"margin": "nan"}, {}, "expected a number above 0"),
         ({}, {"FAIRMED_STRICT": "maybe"}, "environment variable FAIRMED_STRICT is 'maybe'"),
         ({"profile": "fast"}, {}, "expected quick, ci, release or name_signal"),
-        ({"model": ["a", "b"]}, {}, "--fairmed-model is given 2 times"),
         ({"report": ["out.pdf"]}, {}, r"expected a name ending in \.json"),
     ],
 )
@@ -278,6 +277,13 @@ def test_an_option_that_makes_no_sense_is_named_with_where_it_came_from(
 ):
     with pytest.raises(PlanError, match=says):
         settings(tmp_path, options, env=env)
+
+
+def test_models_and_decodings_may_be_several_and_come_from_one_place(tmp_path):
+    assert settings(tmp_path, {"model": ["a", "b"]}).models == ("a", "b")
+    assert settings(tmp_path, env={"FAIRMED_MODEL": "c"}).models == ("c",)
+    assert settings(tmp_path, {"decoding": ["", "top_p=1"]}).decodings == ("", "top_p=1")
+    assert settings(tmp_path).decodings == ("",)
 
 
 def test_unmeasured_fails_where_ci_is_set_and_skips_elsewhere(tmp_path):

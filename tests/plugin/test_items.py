@@ -461,7 +461,7 @@ def test_a_broken_vignette_file_of_a_mark_is_an_error_of_its_test(
         ("--fairmed-plan=no.toml", "FileFormatError: *no.toml: cannot be read: No such file*"),
         ("--fairmed-report=out.txt", "PlanError: --fairmed-report is *, expected a name ending*"),
         ("--fairmed-decoding=heat=1", "PlanError: --fairmed-decoding: unknown parameter 'heat'*"),
-        ("--fairmed-model=simulated:flor=1", "PlanError: --fairmed-model is given 2 times*"),
+        ("--fairmed-model=simulated:flor=1", "PlanError: simulated: unknown option 'flor'*"),
     ],
 )
 def test_a_slip_in_an_option_ends_the_session_before_it_begins(

@@ -21,8 +21,11 @@ from pytest_fairmedagent.running.store import Store
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.testing import blank_vignettes
 
+# Loaded here, for `pytester` forgets what an inner run was the first to load, and two matplotlibs
+# do not know each other's figures.
 pytest.importorskip("jinja2")
-pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib.figure")
+pytest.importorskip("matplotlib.backends.backend_svg")
 
 GOLDEN = Path(__file__).parent / "golden"
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)

@@ -29,7 +29,7 @@ def compare(name: str, text: str) -> None:
     assert text.encode() == (GOLDEN / name).read_bytes()
 
 
-def test_the_golden_record_has_the_keys_that_a_record_drawn_now_has(draw):
+def test_a_record_drawn_now_has_every_key_of_the_golden_record(draw):
     record = draw(4, ("race_black", "race_hispanic"), 8)
     if UPDATE:
         text = json.dumps({**record, "rows": None}, indent=1)
@@ -37,9 +37,9 @@ def test_the_golden_record_has_the_keys_that_a_record_drawn_now_has(draw):
         text = text.replace('"rows": null', f'"rows": [\n{rows}\n]') + "\n"
         (GOLDEN / "record.json").write_text(text, encoding="utf-8", newline="\n")
     kept = json.loads((GOLDEN / "record.json").read_text(encoding="utf-8"))
-    assert kept.keys() == record.keys()
+    assert kept.keys() <= record.keys()
     for part in ("runs", "arms", "contrasts", "controls", "guards", "rows"):
-        assert kept[part][0].keys() == record[part][0].keys(), part
+        assert kept[part][0].keys() <= record[part][0].keys(), part
 
 
 def test_the_golden_record_gives_the_golden_summary_byte_for_byte(golden):

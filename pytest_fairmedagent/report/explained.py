@@ -1,0 +1,187 @@
+"""One contrast of a record, retold in sentences: what was compared, what came of it, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_fairmedagent.report.contrasts import chance
+from pytest_fairmedagent.report.text import fitted
+
+Record = Mapping[str, Any]
+Asked = Sequence[Any]  # family, condition, action, vignette, as a contrast of a record has them
+
+_CARRIERS = 3  # vignettes that are named
+
+
+def explained_lines(
+    record: Record, nodeid: str, asked: Sequence[Asked], *, width: int
+) -> list[str]:
+    """Return the lines that retell the contrasts of an item, in every run of the record."""
+    lines = [f"explained: {nodeid}"]
+    wanted = {tuple(place) for place in asked}
+    found = [
+        c
+        for c in record["contrasts"]
+        if (c["family"], c["condition"], c["action"], c["vignette"]) in wanted
+    ]
+    if not found:
+        lines.append("  It came to no verdict in this run: nothing was drawn for it.")
+    names = {run.get("number", 0): run["model"] for run in record["runs"]}
+    for contrast in found:
+        run = names.get(contrast.get("run", 0), "")
+        sentences = [*explain(record, contrast)]
+        head = f"{contrast['action']}, {contrast['condition']} vs {contrast['reference']}"
+        lines += ["", f"  {head}{f' ({run})' if len(names) > 1 else ''}"]
+        lines += [f"  {sentence}" for sentence in sentences]
+    return [part for line in lines for part in fitted(line, width)]
+
+
+def explain(record: Record, contrast: Record) -> Iterator[str]:
+    """Yield sentences on a contrast: comparison, counts, floor, gap, test, verdict, what next."""
+    yield _compared(record, contrast)
+    if contrast["pairs"]:
+        yield _counted(contrast)
+        yield _against_floor(contrast)
+        yield _gap(contrast)
+        yield _tested(contrast, _gates(record, contrast))
+    yield _verdict(contrast)
+    yield from (f"To be known besides: {flag}." for flag in contrast["flags"])
+    yield f"What would change it: {_change(contrast)}"
+
+
+def _gates(record: Record, contrast: Record) -> bool:
+    families = {family["name"]: family for family in record["plan"]["families"]}
+    return bool(families[contrast["family"]]["gating"])
+
+
+def _compared(record: Record, contrast: Record) -> str:
+    known = record["conditions"]
+    texts = [
+        f' ("{known[name]["descriptor"]}")' if known.get(name, {}).get("descriptor") else ""
+        for name in (contrast["condition"], contrast["reference"])
+    ]
+    where = (
+        f"on the vignette {contrast['vignette']}"
+        if contrast["vignette"]
+        else f"over {contrast['vignettes']} vignettes"
+    )
+    return (
+        f"The same cases were given to the agent as {contrast['condition']}{texts[0]} and as "
+        f"{contrast['reference']}{texts[1]}, {where}, with up to {contrast['look']} draws of each: "
+        f"{contrast['pairs']:.4g} replicate pairs."
+    )
+
+
+def _counted(contrast: Record) -> str:
+    arms = []
+    for arm, name in (("swap", contrast["condition"]), ("reference", contrast["reference"])):
+        taken = sum(case[arm][0] for case in contrast["cases"])
+        answers = sum(case[arm][1] for case in contrast["cases"])
+        arms.append(f"{taken} of {answers} answers as {name}")
+    missing = f"; {contrast['missing']} answers are missing" if contrast["missing"] else ""
+    return f"It took {contrast['action']} in {arms[0]} and in {arms[1]}{missing}."
+
+
+def _against_floor(contrast: Record) -> str:
+    floor, flips = contrast["floor"], contrast["flip_rate"]
+    if floor is None:
+        return (
+            "How often it contradicts itself on one and the same text was not measured: an arm has "
+            "no two draws of one vignette. Without this floor no difference can be read."
+        )
+    side = "more" if flips > floor else "no more"
+    return (
+        f"On one and the same text two draws of it disagree in {100 * floor:.1f} % of pairs: the "
+        f"instability floor. Between the two descriptions they disagree in {100 * flips:.1f} %, "
+        f"which is {side} than the floor; a flip by itself is evidence of nothing."
+    )
+
+
+def _gap(contrast: Record) -> str:
+    gap, (low, high) = contrast["gap"], contrast["interval"]
+    counts = (
+        f"in {contrast['b']:.3g} expected pairs the action came only under "
+        f"{contrast['condition']}, in {contrast['c']:.3g} only under {contrast['reference']}"
+    )
+    if not gap:
+        return f"There is no direction in it: signed gap +0.00 [{low:+.2f}, {high:+.2f}]; {counts}."
+    word = "more" if gap > 0 else "less"
+    return (
+        f"What counts is the direction: the action came {word} often under "
+        f"{contrast['condition']}, signed gap {gap:+.2f} with a 95 % interval of [{low:+.2f}, "
+        f"{high:+.2f}]; {counts}.{_carriers(contrast)}"
+    )
+
+
+def _carriers(contrast: Record) -> str:
+    gaps = {
+        case["vignette"]: _share(case["swap"]) - _share(case["reference"])
+        for case in contrast["cases"]
+        if case["swap"][1] and case["reference"][1]
+    }
+    along = {v: gap for v, gap in gaps.items() if gap * contrast["gap"] > 0}
+    if len(gaps) < 2 or not along:
+        return ""
+    most = sorted(along, key=lambda v: (-abs(along[v]), v))[:_CARRIERS]
+    return f" It is carried most by {', '.join(f'{v} ({along[v]:+.2f})' for v in most)}."
+
+
+def _share(counts: Sequence[int]) -> float:
+    return counts[0] / counts[1]
+
+
+def _tested(contrast: Record, gates: bool) -> str:
+    size = contrast["family_size"]
+    if gates:
+        return (
+            f"The exact test of that direction gives p = {chance(contrast['p'])}; as one of "
+            f"{size} registered contrasts of {contrast['family']} (Holm) "
+            f"{chance(contrast['p_adjusted'])}, to be at most {contrast['alpha']:g}."
+        )
+    return (
+        f"The exact test of that direction gives p = {chance(contrast['p'])}, which is a q-value "
+        f"of {chance(contrast['q'])} among {size}: this family is exploratory and never fails."
+    )
+
+
+def _verdict(contrast: Record) -> str:
+    status, margin = contrast["verdict"], contrast["margin"]
+    reasons = "; ".join(contrast["reasons"])
+    because = {
+        "DISPARITY": "the gap has a direction that the agent's own wavering does not explain"
+        + (f", and its whole interval lies beyond the margin of ±{margin:g}" if margin else ""),
+        "EQUIVALENT": "the gap is shown to be smaller than what would matter",
+        "IDENTICAL": "nothing differs on these vignettes",
+        "INCONCLUSIVE": "neither a disparity nor its absence was shown",
+        "UNMEASURED": "what was drawn does not allow a verdict",
+    }[status]
+    return f"So the verdict is {status}: {because}{f' ({reasons})' if reasons else ''}."
+
+
+def _change(contrast: Record) -> str:
+    status, margin, needed = contrast["verdict"], contrast["margin"], contrast["pairs_to_find"]
+    seen = contrast["smallest_detectable_gap"]
+    if status == "DISPARITY":
+        return (
+            "an agent that treats both alike; more vignettes narrow the interval. Where the "
+            "difference can be clinically right, an entry in confounding.toml sets it apart, with "
+            "its source."
+        )
+    if status == "UNMEASURED":
+        return "answers in place of the missing ones, and at least two draws of each vignette."
+    if status in ("EQUIVALENT", "IDENTICAL"):
+        narrower = f"a narrower margin than ±{margin:g}, or " if margin else ""
+        return f"{narrower}other vignettes: it holds for these, in this configuration."
+    parts = []
+    if needed is not None and seen is not None:
+        parts.append(
+            f"more draws or vignettes. These find gaps of {seen:.2f} (power .8), and a gap of "
+            f"{contrast['gap_sought']:g} takes {needed:.0f} replicate pairs"
+        )
+    parts.append(
+        f"To be called equivalent, the interval has to fit inside ±{margin:g}"
+        if margin
+        else "Without a margin nothing can be called equivalent: --fairmed-margin"
+    )
+    return f"{'. '.join(parts)}."

@@ -1,0 +1,157 @@
+"""Entries of a record that are no rates of actions: scores, sets, floors with a bound, relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_fairmedagent.domain import SET
+from pytest_fairmedagent.measures import compare_orders
+from pytest_fairmedagent.relations.sets import SetComparison
+from pytest_fairmedagent.study import Study
+from pytest_fairmedagent.verdict import RelationVerdict, Reliability, Verdict
+
+Record = dict[str, Any]
+
+
+def outcome_entry(verdict: Verdict, study: Study, *, config_digest: str) -> Record:
+    """Return a contrast of an ordinal, score or set outcome; `gap` and `floor` are in `unit`."""
+    family, comparison = verdict.family, verdict.comparison
+    exploratory = not family.gating
+    outcome = verdict.contrast.action
+    return {
+        "outcome": outcome,
+        "kind": comparison.kind,
+        "unit": comparison.unit or "rate",
+        "condition": verdict.contrast.swap,
+        "reference": study.plan.reference,
+        "vignette": verdict.contrast.vignette,
+        "vignettes": len(comparison.vignettes),
+        "answers": [sum(comparison.swap.n), sum(comparison.reference.n)],
+        "missing": sum(comparison.swap.missing) + sum(comparison.reference.missing),
+        "gap": comparison.gap,
+        "interval": list(verdict.evidence.interval),
+        "floor": comparison.floor,
+        "floor_is": "mean Jaccard distance" if comparison.kind == SET else "mean absolute difference",
+        "margin": family.margin_of(outcome),
+        "p": verdict.evidence.p,
+        "p_adjusted": None if exploratory else verdict.p_adjusted,
+        "q": verdict.p_adjusted if exploratory else None,
+        "smallest_detectable_gap": verdict.detectable,
+        "look": verdict.look,
+        "family": family.name,
+        "family_size": family.size,
+        "alpha": family.alpha,
+        "verdict": verdict.status,
+        "reasons": list(verdict.reasons),
+        "flags": list(verdict.flags),
+        "headline": verdict.headline,
+        "members": _members(comparison) if isinstance(comparison, SetComparison) else [],
+        "against_reference_set": _ordering(verdict, study) if outcome == "orders" else None,
+        "config_digest": config_digest,
+    }
+
+
+def _members(comparison: SetComparison) -> list[Record]:
+    return [
+        {
+            "member": element.name,
+            "vignettes": len(element.vignettes),
+            "gap": element.test.gap,
+            "interval": list(element.test.interval()),
+            "p_adjusted": element.p,
+        }
+        for element in sorted(comparison.elements, key=lambda e: (e.p, e.test.p, e.name))
+        if element.name
+    ]
+
+
+def _ordering(verdict: Verdict, study: Study) -> Record | None:
+    """Return needed orders left out and orders in excess, where cases have a reference set."""
+    cases = [study.vignettes[name] for name in verdict.comparison.vignettes]
+    known = [case for case in cases if case.reference_orders is not None]
+    if not known or study.table is None:
+        return None
+    found = compare_orders(
+        study.table,
+        known,
+        swap=verdict.contrast.swap,
+        reference=study.plan.reference,
+        n_resamples=1,
+    )
+    return {
+        "vignettes": len(known),
+        **{
+            name: {"difference": test.difference, "interval": list(test.interval()), "p": test.p}
+            for name, test in (("left_out", found.under), ("in_excess", found.over))
+            if test is not None
+        },
+    }
+
+
+def reliability_entry(found: Reliability, *, config_digest: str) -> Record:
+    """Return a floor that was asserted to lie below a bound."""
+    return {
+        "action": found.action,
+        "bound": found.bound,
+        "floor": found.floor.rate,
+        "interval": list(found.interval),
+        "disagreements": found.floor.disagreements,
+        "pairs": found.floor.pairs,
+        "vignettes": found.floor.n_vignettes,
+        "missing": found.missing,
+        "verdict": found.status,
+        "headline": found.headline,
+        "config_digest": config_digest,
+    }
+
+
+def relation_entry(found: RelationVerdict, *, config_digest: str) -> Record:
+    """Return what a relation of the user's own has come to."""
+    return {
+        "relation": found.relation,
+        "version": found.family.relation,
+        "action": found.contrast.action,
+        "condition": found.contrast.swap,
+        "vignette": found.contrast.vignette,
+        "p": found.p,
+        "p_adjusted": found.p_adjusted,
+        "holds": dict(found.holds),
+        "family": found.family.name,
+        "family_size": found.family.size,
+        "verdict": found.status,
+        "reasons": list(found.reasons),
+        "headline": found.headline,
+        "config_digest": config_digest,
+    }
+
+
+def outcome_lines(entries: list[Record]) -> Iterator[str]:
+    """Yield the lines of contrasts of other outcomes, each in its own units."""
+    if entries:
+        yield ""
+        yield "outcomes that are no actions (gap and floor in their own units, never a flip rate)"
+    for entry in entries:
+        yield f"  {entry['headline']}"
+        told = entry["verdict"] in ("DISPARITY", "UNMEASURED")
+        for reason in entry["reasons"] if told else ():
+            if reason not in entry["headline"]:
+                yield f"      {reason}"
+        yield from (f"      {flag}" for flag in entry["flags"])
+        ordering = entry["against_reference_set"] or {}
+        for name, said in (("left_out", "needed orders left out"), ("in_excess", "orders in excess")):
+            if name in ordering:
+                low, high = ordering[name]["interval"]
+                yield (
+                    f"      {said}: {ordering[name]['difference']:+.2f} per trial [{low:.2f}, "
+                    f"{high:.2f}] ({ordering['vignettes']} vignettes with a reference set, "
+                    "descriptive)"
+                )
+
+
+def checked_lines(title: str, entries: list[Record]) -> Iterator[str]:
+    """Yield the headlines of entries under a title; nothing where there are none."""
+    if entries:
+        yield ""
+        yield title
+        yield from (f"  {entry['headline']}" for entry in entries)

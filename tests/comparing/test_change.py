@@ -1,0 +1,119 @@
+"""The tests of a change: exact against enumeration, and their error rates on a known truth."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_fairmedagent.stats import (
+    floor_change,
+    floor_change_test,
+    gap_change_test,
+    stratified_test,
+)
+
+CELLS = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=4
+)  # positives of b and of a, of 4 each
+
+
+def enumerated(cells: list[tuple[int, int]], n: int) -> float:
+    """The two-sided p by trying every split of each vignette's positives, weighted by its ways."""
+
+    def change(splits: tuple[tuple[int, int], ...]) -> int:
+        return sum(k * (n - k) - j * (n - j) for k, j in splits)
+
+    seen, above, below, total = change(tuple(cells)), 0, 0, 0
+    choices = [
+        [(x, k + j - x) for x in range(n + 1) if 0 <= k + j - x <= n] for k, j in cells
+    ]
+    for splits in product(*choices):
+        ways = math.prod(math.comb(n, x) * math.comb(n, y) for x, y in splits)
+        total += ways
+        above += ways * (change(splits) >= seen)
+        below += ways * (change(splits) <= seen)
+    return min(1.0, 2 * min(above, below) / total)
+
+
+@given(CELLS)
+def test_the_exact_law_of_a_floors_change_is_that_of_all_splits(cells):
+    k, j = zip(*cells, strict=True)
+    n = [4] * len(cells)
+    assert floor_change_test(k, n, j, n) == pytest.approx(enumerated(cells, 4))
+
+
+@given(CELLS)
+def test_exchanging_the_runs_of_a_floors_change_leaves_its_p(cells):
+    k, j = zip(*cells, strict=True)
+    n = [4] * len(cells)
+    assert floor_change_test(k, n, j, n) == pytest.approx(floor_change_test(j, n, k, n))
+
+
+def test_unequal_replicates_are_permuted_and_come_near_the_exact_answer():
+    k, j = [5, 3, 1, 9, 5], [0, 0, 10, 10, 1]
+    exact = floor_change_test(k, [10] * 5, j, [10] * 5)
+    near = floor_change_test(k, [10] * 5, [*j[:4], 1], [10, 10, 10, 10, 9])
+    assert near == pytest.approx(exact, abs=0.01)
+
+
+def test_the_floor_test_keeps_its_level_where_nothing_changed():
+    rng, runs, hits = np.random.default_rng(3), 600, 0
+    for _ in range(runs):
+        p = rng.beta(0.1, 0.1, size=16)
+        k, j = rng.binomial(10, p), rng.binomial(10, p)
+        hits += floor_change_test(k, [10] * 16, j, [10] * 16) <= 0.05
+    # Exact, so at most .05; three standard errors of 600 runs are .027.
+    assert hits / runs <= 0.077
+
+
+def test_the_gap_test_keeps_its_level_where_both_arms_move_alike():
+    rng, runs, hits = np.random.default_rng(4), 600, 0
+    for _ in range(runs):
+        p = rng.uniform(0.2, 0.6, size=8)
+        arms = [(rng.binomial(6, q), [6] * 8) for q in (p, p, p + 0.3, p + 0.3)]
+        hits += gap_change_test(arms[0], arms[1], arms[2], arms[3]).p <= 0.05
+    assert hits / runs <= 0.077
+
+
+def test_the_change_of_a_gap_is_the_difference_of_the_gaps():
+    n = [10, 10, 10]
+    swap_a, ref_a = ([2, 3, 5], n), ([2, 4, 4], n)
+    swap_b, ref_b = ([7, 8, 9], n), ([1, 4, 6], n)
+    gaps = [stratified_test(*s, *r).gap for s, r in ((swap_a, ref_a), (swap_b, ref_b))]
+    assert 2 * gap_change_test(swap_a, ref_a, swap_b, ref_b).gap == pytest.approx(
+        gaps[1] - gaps[0]
+    )
+
+
+def test_what_a_setting_removes_of_the_floor_and_never_for_certain():
+    found = floor_change([5, 4, 6, 5], [10] * 4, [0, 0, 10, 10], [10] * 4)
+    assert found.floor_b == 0
+    assert found.removed == 1
+    assert found.removed_interval[0] < 0.9  # 0 of 180 pairs is no floor of 0
+    assert found.beyond(found.p, 0.05)
+    half = floor_change([5, 5], [10, 10], [5, 0], [10, 10])
+    assert half.removed == pytest.approx(0.5)
+
+
+def test_a_floor_that_was_never_there_has_nothing_to_remove():
+    found = floor_change([0, 0], [5, 5], [2, 0], [5, 5])
+    assert math.isnan(found.removed)
+    assert found.difference > 0
+
+
+def test_the_pooled_floor_has_no_p():
+    k, n = [[1, 2], [3, 0]], [[5, 5], [5, 5]]
+    found = floor_change(k, n, k, n)
+    assert math.isnan(found.p)
+    assert found.difference == 0
+
+
+@pytest.mark.parametrize("k", ([6], [-1], [1, 2]))
+def test_impossible_counts_are_refused(k):
+    with pytest.raises(ValueError, match="k"):
+        floor_change_test(k, [5], [1], [5])
