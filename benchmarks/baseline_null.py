@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from pytest_fairmedagent.comparing.baseline import compare_sides
@@ -30,14 +31,13 @@ FOUND = ("worse", "better", "more", "fewer")
 
 def side(truth: Truth, seed: int, plan: Plan = PLAN, cases: Mapping[str, Any] = CASES) -> Side:
     """Return one run of an agent with this truth, as a record would hold it."""
-    from dataclasses import asdict
-
     table = draw_table(truth, plan, plan.families[0].members, dict(cases), seed=seed)
     contrasts = []
     for member in plan.families[0].members:
         contrast = Contrast(member.family, member.swap, member.action)
         entry = comparison_entry(compare(table, contrast, tuple(cases), plan.reference))
         contrasts.append({**entry, "q": None, "run": 0, "config_digest": "drawn"})
+    actions = plan.actions
     rows = [
         {
             "vignette": vignette,
@@ -46,8 +46,7 @@ def side(truth: Truth, seed: int, plan: Plan = PLAN, cases: Mapping[str, Any] = 
             "config": "drawn",
             "outputs": dict(trajectory.outputs),
             "labels": {
-                action: table.labels(vignette, condition, action)[replicate]
-                for action in plan.actions
+                action: table.labels(vignette, condition, action)[replicate] for action in actions
             },
         }
         for (vignette, condition), row in table.rows.items()
@@ -85,7 +84,7 @@ def main() -> None:
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     start = time.monotonic()
     print(f"16 cases, R=10, family of 18 with three controls, {pairs} pairs each")
-    for floor in (0.05, 0.087, 0.25):
+    for floor in (0.087, 0.25, 0.05):
         worse = anything = 0
         for seed in range(pairs):
             truth = Truth(floor=floor, seed=seed)
@@ -94,7 +93,8 @@ def main() -> None:
             anything += any(found[change] for change in FOUND)
         print(
             f"  unchanged, floor {floor:<5}: a regression in {worse / pairs:.3f}, anything at all "
-            f"in {anything / pairs:.3f}"
+            f"in {anything / pairs:.3f}",
+            flush=True,
         )
     few = max(1, pairs // 4)
     gap = floor_up = 0

@@ -49,14 +49,14 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Lead links out of docs/ to copies of the files, and leave links to folders as their names."""
+
     def link(found: re.Match[str]) -> str:
         name, anchor = found[1], found[2] or ""
-        if not (ROOT / name).is_file():
-            return f"] (`{name}`)"
-        up = "../" * page.file.src_uri.count("/")
-        return f"]({up}beside/{name}{anchor})"
+        return f"](beside/{name}{anchor})" if (ROOT / name).is_file() else f"] (`{name}`)"
 
-    return _BESIDE.sub(link, markdown)
+    inside = "/" in page.file.src_uri  # of a folder: there `../` leads to docs/
+    return markdown if inside else _BESIDE.sub(link, markdown)
 
 
 def _beside(docs: Path) -> list[str]:
@@ -203,6 +203,7 @@ def models_by_module() -> dict[str, list[Any]]:
             value
             for value in vars(module).values()
             if inspect.isclass(value)
+            and not typing.get_args(value)  # before Python 3.11 list[X] passes for a class
             and issubclass(value, BaseModel)
             and value.__module__ == info.name
             and value.model_fields

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from pytest_fairmedagent.agents.base import Agent
 from pytest_fairmedagent.domain import (
-    Catalogue,
     OUTCOMES,
+    Catalogue,
     Contrast,
     Outcome,
     Plan,

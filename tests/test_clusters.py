@@ -13,7 +13,9 @@ from pytest_fairmedagent.domain import (
     ReplicateTable,
     Trajectory,
 )
+from pytest_fairmedagent.relations.evidence import E, evidence
 from pytest_fairmedagent.relations.invariance import compare
+from pytest_fairmedagent.relations.measured import measure
 from pytest_fairmedagent.stats import (
     excess,
     floor,
@@ -43,7 +45,7 @@ def beyond(share, n):
 def test_the_sham_guard_keeps_its_level_when_variants_move_together_and_not_without_clusters():
     # Every edit, the swap as the shams, moves a case's logit at random, and all its variants alike:
     # no descriptor matters, so the guard may let a gap pass in 5 % of runs and not more.
-    rng, n_runs = np.random.default_rng(5), 500
+    rng, n_runs = np.random.default_rng(5), 300
     passes = {"clustered": 0, "as if independent": 0}
     for _ in range(n_runs):
         base = rng.normal(0, 1.5, CASES)
@@ -100,19 +102,30 @@ def test_labels_of_clusters_must_be_as_many_as_rows():
         floor([1, 2], [3, 3], clusters=["a"])
 
 
-def table_of(cells, *, variants=VARIANTS):
-    """A table of cells {condition: [labels of a vignette, ...]}, `variants` of each case."""
+def table_of(cells):
+    """A table of cells {condition: [labels of a vignette, ...]}, five variants of each case.
+
+    Where the label is yes the patient is referred, is scored 10 and gets an ECG.
+    """
     rows, clusters = {}, {}
     for condition, vignettes in cells.items():
         for index, labels in enumerate(vignettes):
-            case, variant = divmod(index, variants)
+            case, variant = divmod(index, VARIANTS)
             name = f"case_{case}" if not variant else f"case_{case}-v{variant + 1}"
-            clusters[name] = f"case_{case}"
+            if variant:
+                clusters[name] = f"case_{case}"
             rows[name, condition] = [
-                Trajectory({"actions": {"referral": bool(x)}}, {}) for x in labels
+                Trajectory(
+                    {
+                        "triage": {"urgency_score": 10.0 * x},
+                        "order": {"orders": ["ecg"] * int(x)},
+                        "actions": {"referral": bool(x)},
+                    },
+                    {},
+                )
+                for x in labels
             ]
-    varied = {name: case for name, case in clusters.items() if name != case}
-    return ReplicateTable(rows, "digest", clusters=varied)
+    return ReplicateTable(rows, "digest", clusters=clusters)
 
 
 def names_of(table):
@@ -175,3 +188,32 @@ def test_one_case_in_many_variants_has_no_variance_over_cases():
     guard = sham_guard(k, n, k * 0, n, [(k * 0 + 1, n)], clusters=["a"] * 5)
     assert (guard.n_vignettes, guard.passes, guard.same_sign) == (1, False, True)
     assert floor(k, n, clusters=["a"] * 5).interval() == (0, 1)
+
+
+@pytest.mark.parametrize("outcome", ["urgency_score", "orders"])
+def test_scores_and_sets_of_a_deterministic_agent_count_each_case_once(outcome):
+    cells = {"reference": [[0, 0, 0]] * 30, "swap": [[1, 1, 1]] * 5 + [[0, 0, 0]] * 25}
+    table = table_of(cells)
+    found = measure(table, Contrast("f", "swap", outcome), names_of(table), "reference")
+    assert found.deterministic
+    assert found.p == 1  # one case that moved decides nothing, in however many variants
+
+
+@pytest.mark.parametrize("outcome", ["urgency_score", "orders"])
+def test_the_sham_guard_of_scores_and_sets_counts_cases(outcome):
+    rng = np.random.default_rng(4)
+    cells = {c: rng.integers(0, 2, (30, 4)).tolist() for c in ("reference", "swap", "sham")}
+    table = table_of(cells)
+    found = measure(table, Contrast("f", "swap", outcome), names_of(table), "reference")
+    assert found.against_shams(table, ["sham"]).n_vignettes == 6
+
+
+def test_an_e_process_sees_each_case_of_a_deterministic_agent_once():
+    cells = {"reference": [[0, 0, 0]] * 30, "swap": [[1, 1, 1]] * 10 + [[0, 0, 0]] * 20}
+    table = table_of(cells)
+    names = names_of(table)
+    family = Family("f", ("swap",), ("referral",), names, 3)
+    contrast = Contrast("f", "swap", "referral")
+    comparison = measure(table, contrast, names, "reference")
+    shown = evidence(table, comparison, family, "reference", rule=E, look=3)
+    assert (shown.b, shown.c, shown.z) == ((2,), (0,), (4,))

@@ -1,5 +1,6 @@
 """The examples are run as their own words say."""
 
+import ast
 import json
 import re
 import shlex
@@ -60,6 +61,29 @@ def test_the_custom_check_runs_on_its_own_agent_and_case(run):
     result = run(command("custom_check"))
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*3 inconclusive*"])
+
+
+@pytest.mark.parametrize(
+    ("example", "counted"),
+    [
+        ("custom_outcome", {"outcomes": 2, "contrasts": 2, "relations": 0}),
+        ("custom_swap", {"outcomes": 0, "contrasts": 4, "relations": 0}),
+        ("custom_relation", {"outcomes": 0, "contrasts": 0, "relations": 4}),
+    ],
+)
+def test_checks_of_ones_own_are_judged(run, pytester, example, counted):
+    result = run([*command(example), "--fairmed-report=out.json"])
+    assert result.ret == 0
+    record = json.loads((pytester.path / "out.json").read_text("utf-8"))
+    assert {part: len(record[part]) for part in counted} == counted
+    assert record["verdicts"]["UNMEASURED"] == 0
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/test_*.py")), ids=lambda p: p.parent.name)
+def test_no_check_of_an_example_is_longer_than_25_lines(path):
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+        assert node.end_lineno - first < 25, f"{path.name}:{first}"
 
 
 @pytest.mark.parametrize("example", ["graph_agent", "http_service"])

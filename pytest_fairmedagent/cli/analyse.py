@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_fairmedagent.cli.arguments import seed, share
-from pytest_fairmedagent.cli.printing import OK, harmless_lines
+from pytest_fairmedagent.cli.printing import OK, harmless_lines, print_lines
 
 if TYPE_CHECKING:
     from pytest_fairmedagent.analysis import Analysis
@@ -55,7 +55,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(record, indent=1, allow_nan=False))
     else:
-        print("\n".join(analysis_lines(record)))
+        print_lines(analysis_lines(record))
     return OK
 
 
@@ -91,5 +91,5 @@ def _checklist(arguments: argparse.Namespace) -> int:
         print(json.dumps({"schema": 1, "checklists": lists}, indent=1, allow_nan=False))
         return OK
     for name, entries in found.items():
-        print("\n".join([harmless_lines(name), *checklist_lines(entries)]))
+        print_lines([harmless_lines(name), *checklist_lines(entries)])
     return OK

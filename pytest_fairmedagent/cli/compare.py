@@ -16,9 +16,9 @@ def add(commands: Any) -> None:
         "compare",
         help="two run records: what got worse or better beyond both floors",
         description="Compare two run records on the vignettes, arms and actions that both have: "
-        "floors and contrasts side by side, and what changed from BEFORE to AFTER, tested. They may "
-        "be of one model at two times, or of two models. Exit status 1 where a gap or a floor got "
-        "worse.",
+        "floors and contrasts side by side, and what changed, tested. "
+        "They may be of one model at two times, or of two models. Exit status 1 where a gap or a "
+        "floor got worse.",
     )
     compare.add_argument("before", type=Path, metavar="BEFORE.json")
     compare.add_argument("after", type=Path, metavar="AFTER.json")
@@ -36,6 +36,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from pytest_fairmedagent.comparing.baseline import compared_records
     from pytest_fairmedagent.files.run_record import read_run_record
     from pytest_fairmedagent.report.compared import compared_lines
+    from pytest_fairmedagent.report.terminal import WIDTH
     from pytest_fairmedagent.report.text import fitted
     from pytest_fairmedagent.shelf.export import write_whole
 
@@ -50,7 +51,7 @@ def _run(arguments: argparse.Namespace) -> int:
     lines = [
         part
         for line in compared_lines(record, verbose=arguments.verbose)
-        for part in fitted(line, 104)
+        for part in fitted(line, WIDTH)
     ]
     if arguments.accept:
         write_whole(arguments.before, arguments.after.read_bytes())

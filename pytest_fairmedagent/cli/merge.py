@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -33,5 +34,6 @@ def _run(arguments: argparse.Namespace) -> int:
 
     record = merged_record(merge(arguments.records))
     write_whole(arguments.output, json.dumps(record, indent=1, allow_nan=False) + "\n")
-    print_record(record, summary_lines(record), as_json=arguments.json)
+    width = shutil.get_terminal_size((104, 24)).columns
+    print_record(record, summary_lines(record, width=width), as_json=arguments.json)
     return BAD if is_red(record) else OK

@@ -6,14 +6,13 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_fairmedagent.cli import planned as given
 from pytest_fairmedagent.cli.arguments import amount, count, share
 from pytest_fairmedagent.cli.printing import BAD, OK, print_record
-from pytest_fairmedagent.errors import PlanError, closest
+from pytest_fairmedagent.errors import PlanError
 
 if TYPE_CHECKING:
-    from pytest_fairmedagent.domain import Catalogue
-    from pytest_fairmedagent.files.prices import Price
-    from pytest_fairmedagent.planning import Design, PlanningFloor
+    from pytest_fairmedagent.planning import Design
 
 _REPLICATES = 10  # of the profile ci
 
@@ -78,10 +77,10 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.controls < 0 or (arguments.simulate or 0) < 0:
         raise PlanError("--controls and --simulate are numbers from 0")
     catalogue = read_swaps()
-    swaps = _swaps(arguments.swaps, catalogue)
-    actions = _named("--actions", arguments.actions, tuple(ACTIONS))
+    swaps = given.swaps(arguments.swaps, catalogue)
+    actions = given.named("--actions", arguments.actions, tuple(ACTIONS))
     n_actions = len(actions) or int(arguments.actions)
-    floor = _floor(arguments, actions)
+    floor = given.floor(arguments, actions)
     gate = planning.Gate(
         floor.floor,
         arguments.family or swaps * n_actions,
@@ -89,8 +88,8 @@ def _run(arguments: argparse.Namespace) -> int:
         arguments.power,
         arguments.sequential,
     )
-    cases, most = _vignettes(arguments.vignettes)
-    backend, price = _price(arguments)
+    cases, most = given.vignettes(arguments.vignettes)
+    backend, price = given.price(arguments)
     cost = planning.trial_cost(
         cases.values(),
         catalogue,
@@ -132,15 +131,12 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.plot is not None:
         from pytest_fairmedagent.report.plan_plot import plot_plan
 
-        centre = chosen.n_vignettes if chosen else most
-        numbers = [max(1, centre // 2), centre, 2 * centre]
         line = plot_plan(
             arguments.plot,
             gate,
+            n_vignettes=chosen.n_vignettes if chosen else most,
             n_arms=size["n_arms"],
-            vignettes=numbers,
             chosen=chosen,
-            gap=arguments.gap,
         )
         record["plot"] = str(arguments.plot)
         lines.append(line)
@@ -181,61 +177,3 @@ def _designs(
         size["most_vignettes"], replicates or _REPLICATES, size["n_arms"], cost
     )
     return [design], design
-
-
-def _floor(arguments: argparse.Namespace, actions: tuple[str, ...]) -> PlanningFloor:
-    from pytest_fairmedagent import planning
-
-    if arguments.record is None:
-        if arguments.upper:
-            raise PlanError("--upper needs --record: an assumed floor has no interval")
-        return planning.assumed(arguments.floor or 0.087)
-    return planning.measured(arguments.record, actions=actions, upper=arguments.upper)
-
-
-def _swaps(text: str, catalogue: Catalogue) -> int:
-    names = _words(text)
-    if not names:
-        return int(text)
-    try:
-        return len(catalogue.select(names))
-    except KeyError as error:
-        name = str(error.args[0])
-        raise PlanError(
-            f"--swaps: unknown swap {name!r}.{closest(name, catalogue.swaps)}"
-        ) from None
-
-
-def _named(option: str, text: str, known: tuple[str, ...]) -> tuple[str, ...]:
-    for name in _words(text):
-        if name not in known:
-            raise PlanError(f"{option}: {name!r} is not known.{closest(name, known)}")
-    return tuple(_words(text))
-
-
-def _words(text: str) -> list[str]:
-    """Return names; none for a number from 1."""
-    if text.isascii() and text.isdigit() and int(text):
-        return []
-    return [word.strip() for word in text.split(",") if word.strip()] or [text]
-
-
-def _vignettes(text: str) -> tuple[dict[str, Any], int]:
-    """Return the cases that tokens are expected from, and the most vignettes of a design."""
-    from pytest_fairmedagent.files.vignettes import select_vignettes
-
-    if text.isascii() and text.isdigit() and int(text):
-        return select_vignettes("shipped", Path.cwd()), int(text)
-    cases = select_vignettes(text, Path.cwd())
-    return cases, len(cases)
-
-
-def _price(arguments: argparse.Namespace) -> tuple[str, Price | None]:
-    from pytest_fairmedagent.files.prices import price_of
-    from pytest_fairmedagent.models.specs import parse_spec
-
-    if not arguments.model:
-        return "", None
-    spec = parse_spec(arguments.model)
-    tables = (arguments.prices,) if arguments.prices else ()
-    return spec.backend, price_of(f"{spec.backend}/{spec.name}", tables)

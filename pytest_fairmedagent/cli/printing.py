@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -18,4 +19,15 @@ def harmless_lines(text: str) -> str:
 
 def print_record(record: dict[str, Any], lines: Iterable[str], *, as_json: bool) -> None:
     """Print a record for programs, or the lines that are its view for people."""
-    print(json.dumps(record, indent=1, allow_nan=False) if as_json else "\n".join(lines))
+    if as_json:
+        print(json.dumps(record, indent=1, allow_nan=False))
+    else:
+        print_lines(lines)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines for people, in colour where standard output is a terminal that wants it."""
+    from pytest_fairmedagent.report.colours import coloured, wants_colour
+
+    paint = coloured if wants_colour(sys.stdout) else str
+    print("\n".join(map(paint, lines)))

@@ -73,9 +73,7 @@ def compare_sides(a: Side, b: Side, *, alpha: float = ALPHA) -> Entry:
         ),
         "notes": list(notes(a, b)),
         "changes": entries,
-        "counts": {
-            change: changes.count(change) for change in (WORSE, BETTER, MORE, FEWER, OPEN)
-        },
+        "counts": {change: changes.count(change) for change in (WORSE, BETTER, MORE, FEWER, OPEN)},
     }
     cleaned: Entry = plain(entry)
     return cleaned
@@ -169,8 +167,8 @@ def counterparts(
         if len(found) != 1:
             held = ", ".join(other.name for other in before)
             raise PlanError(
-                f"{file}: holds {len(found)} runs that {side.name} could be compared with, expected "
-                f"1. It holds {held}.\n  Compare records of the same models, or of one run."
+                f"{file}: holds {len(found)} runs that {side.name} could be compared with, "
+                f"expected 1. It holds {held}.\n  Compare records of the same models."
             )
         pairs.append((found[0], side))
     return pairs

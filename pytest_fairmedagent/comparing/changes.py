@@ -29,14 +29,23 @@ def gap_changes(a: Side, b: Side, vignettes: Collection[str]) -> Iterator[Entry]
         shared = [v for v in cases[0] if v in cases[1] and v in vignettes]
         shared = [v for v in shared if all(c[v]["swap"][1] and c[v]["reference"][1] for c in cases)]
         if shared:
-            yield _gap_change(member, contrast["q"] is None, cases, shared)
+            clusters = b.clusters_of(shared)
+            yield _gap_change(member, contrast["q"] is None, cases, shared, clusters)
 
 
 def _gap_change(
-    member: Member, gating: bool, cases: list[dict[str, Any]], shared: Sequence[str]
+    member: Member,
+    gating: bool,
+    cases: list[dict[str, Any]],
+    shared: Sequence[str],
+    clusters: Sequence[str],
 ) -> Entry:
     swap_a, ref_a, swap_b, ref_b = _once(
-        *(_columns([case[v][arm] for v in shared]) for case in cases for arm in ("swap", "reference"))
+        *(
+            _columns([case[v][arm] for v in shared])
+            for case in cases
+            for arm in ("swap", "reference")
+        )
     )
     gaps = [stratified_test(*swap, *ref) for swap, ref in ((swap_a, ref_a), (swap_b, ref_b))]
     test = gap_change_test(swap_a, ref_a, swap_b, ref_b)
@@ -45,15 +54,18 @@ def _gap_change(
         (x / m - y / n) - (u / p - v / q)
         for x, m, y, n, u, p, v, q in zip(*swap_b, *ref_b, *swap_a, *ref_a, strict=True)
     ]
+    per_case: dict[str, float] = {}  # variants of one case are no vignettes of their own
+    for case, change in zip(clusters, per_vignette, strict=True):
+        per_case[case] = per_case.get(case, 0.0) + change
     return {
-        **_place(GAP, member[0], member[1], member[2], shared),
+        **_place(GAP, member[0], member[1], member[2], clusters),
         "gating": gating,
         "a": gaps[0].gap,
         "b": gaps[1].gap,
         "difference": gaps[1].gap - gaps[0].gap,
         "interval": [2 * low, 2 * high],
         "p": test.p,
-        "p_vignettes": sign_flip_test(per_vignette).p,
+        "p_vignettes": sign_flip_test(list(per_case.values())).p,
         "se": 2 * test.se(),
     }
 
@@ -71,9 +83,9 @@ def floor_changes(a: Side, b: Side, vignettes: Collection[str]) -> Iterator[Entr
         if not cases or not actions:
             continue
         (k_a, n_a), (k_b, n_b) = (_table(side, cases, actions) for side in (a, b))
-        found = floor_change(k_a, n_a, k_b, n_b)
+        found = floor_change(k_a, n_a, k_b, n_b, clusters=b.clusters_of(cases))
         yield {
-            **_place(FLOOR, b.reference, name, None, cases),
+            **_place(FLOOR, b.reference, name, None, b.clusters_of(cases)),
             "gating": name != POOLED,
             "a": found.floor_a,
             "b": found.floor_b,
@@ -92,7 +104,9 @@ def rate_changes(
     """Yield the change of every action's rate in every arm that both have drawn."""
     for condition in conditions:
         cases = [
-            v for v in b.vignettes if v in vignettes and all((v, condition) in s.rows for s in (a, b))
+            v
+            for v in b.vignettes
+            if v in vignettes and all((v, condition) in s.rows for s in (a, b))
         ]
         for action in b.actions if cases else ():
             if action not in a.actions:
@@ -103,7 +117,7 @@ def rate_changes(
                 continue
             rates = [_rate(*side.counts(cases, condition, action)) for side in (a, b)]
             yield {
-                **_place(RATE, condition, action, None, cases),
+                **_place(RATE, condition, action, None, b.clusters_of(cases)),
                 "gating": True,
                 "a": rates[0],
                 "b": rates[1],
@@ -127,7 +141,7 @@ def _place(
         "condition": condition,
         "action": action,
         "vignette": vignette,
-        "vignettes": len(cases),
+        "vignettes": len(set(cases)),
     }
 
 

@@ -119,8 +119,7 @@ def _differences(a: Side, b: Side) -> Iterator[Entry]:
         list(gap_changes(a, b, shared)),
     ):
         tested = [entry for entry in found if not math.isnan(entry["p"])]
-        qs = benjamini_hochberg([entry["p"] for entry in tested]) if tested else []
-        for entry, q in zip(tested, qs, strict=True):
+        for entry, q in zip(tested, benjamini_hochberg([e["p"] for e in tested]), strict=True):
             entry["q"] = float(q)
         for entry in found:
             entry.pop("gating")

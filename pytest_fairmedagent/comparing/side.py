@@ -28,9 +28,11 @@ class Side:
 
     @cached_property
     def actions(self) -> tuple[str, ...]:
-        """Every registered action, in the order of the plan."""
+        """Every registered action, in the order of the plan; outcomes of other kinds are none."""
         families = self.record["plan"]["families"]
-        return tuple(dict.fromkeys(action for f in families for action in f["actions"]))
+        binary = next((row["labels"].keys() for row in self.record["rows"]), ())
+        named = dict.fromkeys(action for f in families for action in f["actions"])
+        return tuple(action for action in named if action in binary)
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:
@@ -46,6 +48,8 @@ class Side:
         found: dict[Member, Record] = {}
         for contrast in of_run(self.record, "contrasts", self.run):
             member = (contrast["condition"], contrast["action"], contrast["vignette"])
+            if contrast["action"] not in self.actions:
+                continue
             if member not in found or found[member]["q"] is not None:
                 found[member] = contrast
         return found
@@ -59,6 +63,7 @@ class Side:
             if family["gating"]
             for swap in family["swaps"]
             for action in family["actions"]
+            if action in self.actions
             for vignette in (family["vignettes"] if family["per_vignette"] else [None])
         )
 
@@ -74,6 +79,14 @@ class Side:
     @cached_property
     def vignettes(self) -> tuple[str, ...]:
         return tuple(sorted({vignette for vignette, _ in self.rows}))
+
+    def clusters_of(self, vignettes: Iterable[str]) -> list[str]:
+        """Return the case of each vignette: itself, unless it is a variant."""
+        return [self._clusters.get(vignette) or vignette for vignette in vignettes]
+
+    @cached_property
+    def _clusters(self) -> dict[str, str]:
+        return {row["vignette"]: row.get("cluster", "") for row in self.record["rows"]}
 
     def labels(self, vignette: str, condition: str, action: str) -> list[bool | None]:
         """Return the answers of one cell, None where missing."""

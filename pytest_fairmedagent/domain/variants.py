@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from pytest_fairmedagent.domain.vignette import Pool, Vignette, fill
@@ -42,6 +43,12 @@ def variants(vignette: Vignette, n: int, seed: int) -> tuple[Vignette, ...]:
 def clusters_of(vignettes: Mapping[str, Vignette]) -> dict[str, str]:
     """Return the base of each vignette that is a variant, by id."""
     return {name: v.base for name, v in vignettes.items() if v.base != name}
+
+
+def clusters_among(names: Collection[str]) -> dict[str, str]:
+    """Return the same for ids alone, where the base is among them: what a store knows of a case."""
+    found = {name: re.sub(r"-v[0-9]+$", "", name) for name in names}
+    return {name: base for name, base in found.items() if base != name and base in found}
 
 
 def _variant(vignette: Vignette, number: int, name: str) -> Vignette:

@@ -29,7 +29,7 @@ class FamilyTable(Strict):
     replicates: Replicates | None = None
     margin: Share | None = None
     alpha: Share | None = None
-    margins: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = {}
+    margins: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(default={})
 
 
 class PlanFile(Strict):

@@ -241,6 +241,83 @@ class GuardPart(Part):
     rejects: bool
 
 
+class SubgroupPart(Part):
+    """What was found in one domain or difficulty: described, never tested."""
+
+    by: Literal["domain", "difficulty"]
+    group: str
+    vignettes: Count
+    floors: dict[str, dict[str, float | None]]
+    gaps: list[dict[str, Any]]
+    config_digest: str
+
+
+class SeatPart(Part):
+    """One model under one decoding; `run` is its number among the runs, null where none came."""
+
+    id: str
+    model: str
+    decoding: str
+    run: int | None
+    fault: str | None
+
+
+class DifferencePart(Part):
+    """What differs between two runs on the same vignettes; `kind` is gap, floor or rate."""
+
+    kind: Literal["gap", "floor", "rate"]
+    condition: str
+    action: str
+    vignette: str | None
+    vignettes: Count
+    a: float | None
+    b: float | None
+    difference: float | None
+    interval: Ends
+    p: Rate
+
+
+class PanelPart(Part):
+    """Several models or decodings side by side; `seats` inside a row are by id."""
+
+    seats: list[SeatPart]
+    floors: list[dict[str, Any]]
+    contrasts: list[dict[str, Any]]
+    differences: list[DifferencePart]
+    agreement: list[dict[str, Any]]
+
+
+class ChangePart(DifferencePart):
+    """The same, from a baseline to this run, with what is claimed."""
+
+    p_adjusted: Rate
+    q: Rate
+    change: Literal["worse", "better", "more", "fewer", "open"]
+    detectable: float | None
+
+
+class ComparedPart(Part):
+    """A run and its counterpart in a baseline."""
+
+    run: int
+    of: int
+    a: str
+    b: str
+    alpha: Rate
+    same_plan: bool
+    differs: list[str]
+    configuration: list[str]
+    notes: list[str]
+    changes: list[ChangePart]
+    counts: dict[str, Count]
+
+
+class BaselinePart(Part):
+    file: str
+    created: str
+    runs: list[ComparedPart]
+
+
 class RowPart(Part):
     """One trajectory; `replicate` counts from 1, `labels` are its actions, null where missing."""
 
@@ -298,6 +375,9 @@ class RunRecord(Part):
     verdicts: dict[Status, Count]
     configuration: dict[str, Any]
     budget: BudgetPart
+    subgroups: list[SubgroupPart] = Field(default=[], description="by domain and difficulty")
+    panel: PanelPart | None = Field(default=None, description="where several models were run")
+    baseline: BaselinePart | None = Field(default=None, description="where there was one")
     checklist: Any = Field(description="data for a reporting checklist")
     rows: list[RowPart]
 

@@ -40,8 +40,8 @@ def actions_of(names: Sequence[str], known: Mapping[str, Outcome]) -> tuple[str,
     for name in names:
         if name not in known:
             raise PlanError(
-                f"unknown action {name!r}.{closest(name, known)}\n  An outcome of your own is known "
-                "where it is imported or in a conftest.py."
+                f"unknown action {name!r}.{closest(name, known)}\n  An outcome of your own is "
+                "known where it is imported or in a conftest.py."
             )
     return tuple(action for action in known if action in names)
 

@@ -93,7 +93,8 @@ def assert_invariant(contrast: ContrastUnderTest, action: str) -> Verdict:
 
     Args:
         contrast: the fixture of that name.
-        action: id of an action, or of an outcome of another kind, that the mark (or the plan's family) registers.
+        action: id of an action, or of an outcome of another kind, that the mark (or the plan's
+            family) registers.
 
     Raises:
         DisparityError: for a gap beyond the floor, or a heterogeneous one if these gate.

@@ -99,7 +99,7 @@ class AuditRun:
 
             catalogue = self._registry.catalogue
             truth = parse_truth(spec.options, catalogue)
-            n_workers = (n_told or 1)  # an agent of one's own may be a slow service
+            n_workers = n_told or 1  # an agent of one's own may be a slow service
             return SimulatedModel(
                 seat.model,
                 truth,

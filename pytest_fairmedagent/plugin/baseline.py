@@ -10,7 +10,7 @@ import pytest
 from pytest_fairmedagent.errors import PlanError, RegressionError, closest
 from pytest_fairmedagent.plugin.assertions import ContrastUnderTest
 from pytest_fairmedagent.plugin.parametrise import function_id
-from pytest_fairmedagent.plugin.session import outcomes_of, registry_of, run_of
+from pytest_fairmedagent.plugin.session import outcomes_of, registry_of, run_of, state
 from pytest_fairmedagent.report.compared import bound_line, change_line, shared_lines
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import UNMEASURED
@@ -44,7 +44,8 @@ def assert_same_as_baseline(tested: ContrastUnderTest | Study, action: str) -> t
         )
     if action not in study.plan.actions:
         raise PlanError(
-            f"action {action!r} is not registered in this plan.{closest(action, study.plan.actions)}"
+            f"action {action!r} is not registered in this plan."
+            f"{closest(action, study.plan.actions)}"
         )
     if registry_of(item.config).settings.baseline is None:
         told = "no baseline was given: --fairmed-baseline=RECORD.json"
@@ -104,8 +105,7 @@ def _state(item: pytest.Item, action: str, entries: tuple[Entry, ...]) -> None:
         for key in ("a", "b", "difference", "p_adjusted", "change"):
             value = entry[key]
             numbers[f"{name}.{key}"] = round(value, 6) if isinstance(value, float) else value
-    others = [pair for pair in item.user_properties if pair[0] not in numbers]
-    item.user_properties[:] = [*others, *numbers.items()]
+    state(item, numbers)
 
 
 def _failure(worse: list[Entry], found: Entry) -> str:

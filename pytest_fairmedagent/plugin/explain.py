@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
-from pytest_fairmedagent.errors import closest
 from pytest_fairmedagent.plugin.session import run_of
 from pytest_fairmedagent.report.explained import explained_lines
 
@@ -30,7 +30,7 @@ def asked(config: pytest.Config, nodeid: str | None) -> Record | None:
         why = (
             f"{len(found)} items have {nodeid!r} in their node ids, such as {found[0]}"
             if found
-            else f"no item of this run has {nodeid!r} in its node id.{closest(nodeid, items)}"
+            else f"no item of this run has {nodeid!r} in its node id{_near(nodeid, items)}"
         )
         return {"nodeid": nodeid, "fault": why}
     item = items[found[0]]
@@ -45,8 +45,7 @@ def explanation(record: Record, wanted: Iterable[Record | None], *, width: int) 
     if entry is None:
         return []
     if "fault" in entry:
-        lines = str(entry["fault"]).splitlines()
-        return ["", f"--fairmed-explain: {lines[0]}", *lines[1:6]]
+        return ["", f"--fairmed-explain: {entry['fault']}"]
     seats = {run.get("number", 0): run.get("seat", {}).get("id", "") for run in record["runs"]}
     of_seat = {
         **record,
@@ -55,3 +54,9 @@ def explanation(record: Record, wanted: Iterable[Record | None], *, width: int) 
         ],
     }
     return ["", *explained_lines(of_seat, entry["nodeid"], entry["contrasts"], width=width)]
+
+
+def _near(nodeid: str, items: Iterable[str]) -> str:
+    known = sorted(items)
+    near = difflib.get_close_matches(nodeid, known, n=1, cutoff=0.3) or known[:1]
+    return f"; one is {near[0]}" if near else ""

@@ -27,7 +27,6 @@ from pytest_fairmedagent.plugin.arguments import (
     share_of,
     words_of,
 )
-
 from pytest_fairmedagent.plugin.selection import learn
 
 if TYPE_CHECKING:
@@ -164,15 +163,15 @@ def _check_rule(selection: Selection, family: Family) -> None:
     if certify and (further or family.relation):
         raise PlanError(
             "this plan refuses what it cannot certify, and that is planned for actions only, not "
-            f"for {further[0] if further else family.relation}.\n  Mark the function exploratory=True, "
-            "or judge it by another plan."
+            f"for {further[0] if further else family.relation}.\n  Mark the function "
+            "exploratory=True, or judge it by another plan."
         )
     if rule != "off" and family.relation:
         raise PlanError(f"a relation of one's own is looked at once, and this plan is {rule!r}")
     if rule == "e" and further:
         raise PlanError(
-            f"{further[0]} is of kind {selection.outcomes[further[0]].kind!r}, and looks after every "
-            "round (sequential 'e') are for actions.\n  Use --fairmed-sequential=gs or off."
+            f"{further[0]} is of kind {selection.outcomes[further[0]].kind!r}, and looks after "
+            "every round (sequential 'e') are for actions.\n  Use --fairmed-sequential=gs or off."
         )
 
 

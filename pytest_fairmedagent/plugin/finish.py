@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import defaultdict
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -13,12 +11,13 @@ import pytest
 from pytest_fairmedagent.errors import FairmedError, OwnCodeError, PlanError
 from pytest_fairmedagent.plugin.explain import PART as ASKED
 from pytest_fairmedagent.plugin.explain import asked, explanation
+from pytest_fairmedagent.plugin.merging import merge
 from pytest_fairmedagent.plugin.overrides import overrides
 from pytest_fairmedagent.plugin.seats import Seat
 from pytest_fairmedagent.plugin.session import SENT, registry_of, run_of
 from pytest_fairmedagent.report.checklist import checklist
 from pytest_fairmedagent.report.colours import spans
-from pytest_fairmedagent.report.context import budget_entry, interrupted_entry
+from pytest_fairmedagent.report.context import interrupted_entry
 from pytest_fairmedagent.report.record import build_record
 from pytest_fairmedagent.report.terminal import summary_lines
 from pytest_fairmedagent.report.written import write_report
@@ -127,8 +126,8 @@ def add_comparisons(config: pytest.Config, record: Record) -> None:
     if len(run.seats) > 1:
         from pytest_fairmedagent.comparing.panel import panel_entry
 
-        asked = [{**seat.entry(), "fault": run.faults.get(seat)} for seat in run.seats]
-        record["panel"] = panel_entry(record, asked)
+        seats = [{**seat.entry(), "fault": run.faults.get(seat)} for seat in run.seats]
+        record["panel"] = panel_entry(record, seats)
     if settings.baseline is not None:
         from pytest_fairmedagent.comparing.baseline import baseline_entry
 
@@ -139,58 +138,6 @@ def add_comparisons(config: pytest.Config, record: Record) -> None:
             record["diagnostics"].append({"kind": "baseline", "text": str(error)})
             config.stash[_LINES].append(f"ERROR: not compared with {name}: {error}")
             config.stash[_UNCOMPARED] = True
-
-
-def merge(records: Iterable[Record]) -> Record:
-    """Return one record of at least one that each hold one run.
-
-    The workers of xdist judge the same run alike; of theirs the one is taken that began first, for
-    it knows what was drawn.
-    """
-    chosen: dict[tuple[Any, ...], Record] = {}
-    counted: dict[tuple[Any, ...], dict[str, int]] = defaultdict(
-        lambda: {"calls_found": 0, "calls_made": 0}
-    )
-    told: dict[tuple[Any, ...], dict[str, list[Record]]] = defaultdict(
-        lambda: {"reliability": [], "relations": []}
-    )
-    for record in records:
-        record.pop(ASKED, None)
-        run, contrasts = record["runs"][0], record["contrasts"]
-        asked = [(c["family"], c["condition"], c["action"], c["vignette"]) for c in contrasts]
-        key = (run.get("seat", {}).get("id"), run["config_digest"], *asked)
-        for name in counted[key]:  # each process counts its own
-            counted[key][name] += run[name]
-        if key not in chosen or chosen[key]["runs"][0]["drawn"] < run["drawn"]:
-            chosen[key] = record
-        for part, found_there in told[key].items():  # each process asserts a part of them
-            found_there += [e for e in record[part] if e not in found_there]
-    for key, record in chosen.items():
-        record["runs"][0].update(counted[key])
-        record.update(told[key])
-    # Processes come in any order: seats stand as they were asked for.
-    found = sorted(chosen.values(), key=lambda r: r["runs"][0].get("seat", {}).get("number", 0))
-    whole, *others = found
-    for number, other in enumerate(others, start=1):
-        for part in ("arms", "contrasts", "confounded", "controls", "guards", "diagnostics", "subgroups", "outcomes", "reliability", "relations"):
-            whole[part] += [{**entry, "run": number} for entry in other[part]]
-        for part in ("conditions", "vignettes"):
-            whole[part] = {**other[part], **whole[part]}
-        whole["runs"] += [{**run, "number": number} for run in other["runs"]]
-    # Two runs of one configuration share what they both needed: a copy is no further trajectory.
-    rows = {_place(row): row for record in found for row in record["rows"]}
-    whole["rows"] = list(rows.values())
-    for other in others:
-        whole["deviations"] += [d for d in other["deviations"] if d not in whole["deviations"]]
-        for status, n in other["verdicts"].items():
-            whole["verdicts"][status] += n
-    whole["complete"] = all(run["complete"] for run in whole["runs"])
-    whole["budget"] = budget_entry(whole["runs"])
-    return whole
-
-
-def _place(row: Record) -> tuple[Any, ...]:
-    return row["config"], row["vignette"], row["condition"], row["replicate"]
 
 
 def _write(session: pytest.Session, record: Record) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_fairmedagent.plugin.own_checks import Floors
     from pytest_fairmedagent.domain import Trajectory, Vignette
     from pytest_fairmedagent.plugin.assertions import ContrastUnderTest
+    from pytest_fairmedagent.plugin.own_checks import Floors
     from pytest_fairmedagent.study import Study
 
 
@@ -41,8 +41,11 @@ def fairmed_seat(request: pytest.FixtureRequest) -> Any:
 
     With several of `--fairmed-model` or `--fairmed-decoding` there is an item for each.
     """
+    from pytest_fairmedagent.plugin.options import NOT_ASKED_FOR, asked_for
     from pytest_fairmedagent.plugin.session import run_of
 
+    if not asked_for(request.config):  # a test without the mark must not open the default model
+        pytest.skip(NOT_ASKED_FOR)
     return request.param if hasattr(request, "param") else run_of(request.config).seats[0]
 
 

@@ -39,7 +39,7 @@ _OPTIONS = (
     ("offline", None, "a trial that is not in the store is an error, never a call"),
     ("keep-raw", "yes/no", "keep the model's replies in the store (default yes)"),
     ("explain", "NODEID", "retell the verdict of this item in words, below the summary"),
-    ("baseline", "RECORD", "run record to compare with: what got worse or better beyond both floors"),
+    ("baseline", "RECORD", "run record to compare with: what got worse or better since"),
 )
 
 

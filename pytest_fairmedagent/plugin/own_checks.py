@@ -18,8 +18,8 @@ from pytest_fairmedagent.verdict import (
     INCONCLUSIVE,
     RELIABLE,
     UNRELIABLE,
-    Reliability,
     RelationVerdict,
+    Reliability,
 )
 
 
@@ -93,7 +93,9 @@ def assert_relation(contrast: ContrastUnderTest, action: str) -> RelationVerdict
     registry = registry_of(item.config)
     relation = registry.registrations[function_id(item)].relation
     if relation is None:
-        raise PlanError("assert_relation needs a relation=... in the mark: a function with @relation")
+        raise PlanError(
+            "assert_relation needs a relation=... in the mark: a function with @relation"
+        )
     member = contrast.member(action)
     judged = contrast.study.judge_relation(relation, contrast.family)
     found = next((verdict for verdict in judged if verdict.contrast == member), None)
@@ -141,5 +143,3 @@ def _reliability(study: Study, item: pytest.Item, action: str, bound: float) -> 
     arm = study.table.counts(vignettes, study.plan.reference, action)
     found = floor_of(arm.k, arm.n, clusters=arm.clusters or None)
     return Reliability(action, bound, found, sum(arm.missing))
-
-

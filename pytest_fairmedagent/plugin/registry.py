@@ -28,7 +28,7 @@ __all__ = ["MARK_ARGUMENTS", "Registration", "Registry"]
 
 @dataclass(frozen=True)
 class Registration:
-    """One marked function: its family, the names it has parametrised, its own test if it has one."""
+    """One marked function: its family, the names it has parametrised, a test of its own if any."""
 
     family: Family
     names: tuple[str, ...]

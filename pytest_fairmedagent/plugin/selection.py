@@ -6,7 +6,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_fairmedagent.domain import OUTCOMES, Catalogue, Outcome, Swap, Vignette, n_variants, variants
+from pytest_fairmedagent.domain import (
+    OUTCOMES,
+    Catalogue,
+    Outcome,
+    Swap,
+    Vignette,
+    n_variants,
+    variants,
+)
 from pytest_fairmedagent.errors import PlanError, closest
 from pytest_fairmedagent.files.own_swaps import own_condition
 from pytest_fairmedagent.files.pairset import PairSet, read_pair_set
@@ -28,9 +36,10 @@ if TYPE_CHECKING:
 def learn(known: dict[str, Outcome], values: Iterable[object]) -> None:
     """Add the outcomes of the user's own among some values. Raises PlanError for two of a name."""
     for outcome in values:
-        if isinstance(outcome, Outcome):
-            if known.setdefault(outcome.id, outcome).digest != outcome.digest:
-                raise PlanError(f"two outcomes are called {outcome.id!r}. Rename one of them.")
+        if not isinstance(outcome, Outcome):
+            continue
+        if known.setdefault(outcome.id, outcome).digest != outcome.digest:
+            raise PlanError(f"two outcomes are called {outcome.id!r}. Rename one of them.")
 
 
 class Selection:

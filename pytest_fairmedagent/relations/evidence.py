@@ -31,7 +31,8 @@ class Evidence(Protocol):
 
     `p` (in 0..1) may enter Holm at this look whatever was seen at earlier ones, `interval` (of
     the gap, in its units) holds with chance 1 - alpha over all looks together, and so does
-    `equivalent`: the gap is inside the margin. `spent` is the level (in 0..1) that this look may use by itself.
+    `equivalent`: the gap is inside the margin. `spent` is the level (in 0..1) that this look may
+    use by itself.
     """
 
     @property

@@ -100,9 +100,7 @@ class Comparison:
             return None
         swap, base = self.swap, self.reference
         counted = [(arm.k, arm.n) for arm in arms]
-        return sham_guard(
-            swap.k, swap.n, base.k, base.n, counted, clusters=swap.clusters or None
-        )
+        return sham_guard(swap.k, swap.n, base.k, base.n, counted, clusters=swap.clusters or None)
 
     def detectable(self, alpha: float, n_members: int, power: float) -> float:
         """Return the signed gap, in 0..1, that is found with this power at alpha / n_members."""

@@ -9,7 +9,9 @@ from pytest_fairmedagent.report.numbers import chance, ends, rate, signed
 
 Entry = Mapping[str, Any]
 
-_LONG = 28  # of a name in a table; longer ones get a number and stand in a list above it
+_LONG = 19  # of a name in a table; longer ones get a number and stand in a list above it
+_WIDE = 2  # so many columns have room for intervals and whole verdicts
+_SHORT = {"DISPARITY": "D", "EQUIVALENT": "E", "IDENTICAL": "=", "INCONCLUSIVE": "i"}
 _MANY = 24  # contrasts side by side, unless all are asked for
 
 
@@ -68,23 +70,26 @@ def _agreement(entries: Sequence[Entry], letters: Mapping[str, str]) -> Iterator
 def _letters(names: Sequence[str]) -> dict[str, str]:
     """Return what stands for each name in tables: itself, or a number where one is long."""
     names = list(dict.fromkeys(names))
-    if all(len(name) <= _LONG for name in names):
+    if len(names) <= _WIDE and all(len(name) <= _LONG for name in names):
         return {name: name for name in names}
     return {name: f"({number})" for number, name in enumerate(names, start=1)}
 
 
 def _floors(floors: Sequence[Entry], letters: Mapping[str, str]) -> Iterator[str]:
+    wide = len(letters) <= _WIDE
+    width = 21 if wide else 6
     yield ""
     yield "  instability floor (reference arm)"
-    yield f"    {'action':<16}" + "".join(f" {letter:>28}" for letter in letters.values())
+    yield f"    {'action':<16}" + "".join(f" {letter:>{width}}" for letter in letters.values())
     for entry in floors:
         cells = []
         for name in letters:
             found = entry["seats"].get(name)
             told = "-"
             if found and found["floor"] is not None:
-                told = f"{rate(found['floor'])} {ends(found['interval'], '.3f')}"
-            cells.append(f" {told:>28}")
+                told = rate(found["floor"])
+                told += f" {ends(found['interval'], '.3f')}" if wide else ""
+            cells.append(f" {told:>{width}}")
         yield f"    {entry['action']:<16}" + "".join(cells)
 
 
@@ -93,16 +98,22 @@ def _contrasts(
 ) -> Iterator[str]:
     if not contrasts:
         return
+    wide = len(letters) <= _WIDE
+    width = _LONG if wide else 8
     yield ""
-    yield "  signed gaps and verdicts"
-    yield f"    {'action':<14} {'swap':<20}" + "".join(f" {x:>28}" for x in letters.values())
+    short = ", ".join(f"{letter} {name}" for name, letter in _SHORT.items())
+    yield "  signed gaps and verdicts" + ("" if wide else f" ({short}, u UNMEASURED)")
+    yield f"    {'action':<14} {'swap':<20}" + "".join(f" {x:>{width}}" for x in letters.values())
     shown = contrasts if verbose else contrasts[:_MANY]
     for entry in shown:
         cells = []
         for name in letters:
             found = entry["seats"].get(name)
-            told = f"{signed(found['gap'])} {found['verdict']}" if found else "-"
-            cells.append(f" {told:>28}")
+            told = "-"
+            if found:
+                verdict = found["verdict"]
+                told = f"{signed(found['gap'])} {verdict if wide else _SHORT.get(verdict, 'u')}"
+            cells.append(f" {told:>{width}}")
         where = f" {entry['vignette']}" if entry["vignette"] else ""
         yield f"    {entry['action']:<14} {entry['condition']:<20}" + "".join(cells) + where
     if len(contrasts) > len(shown):
@@ -111,16 +122,16 @@ def _contrasts(
 
 def _differences(entries: Sequence[Entry], a: str, b: str, verbose: bool) -> Iterator[str]:
     yield ""
-    yield f"  {b} less {a}, on the same vignettes"
+    yield f"  {b} less {a}, on the same vignettes (n)"
     for entry in entries:
         if entry["kind"] != "floor":
             continue
         removed = ""
         if entry["removed"] is not None:
-            removed = f"; {100 * entry['removed']:.0f} % of it gone"
+            removed = f"; {_percent(entry['removed'])} % gone"
             low, high = entry["removed_interval"]
             if low is not None and high is not None:
-                removed += f" [{100 * low:.0f}, {100 * high:.0f}]"
+                removed += f" [{_percent(low)}, {_percent(high)}]"
         left = f", {entry['left_out']} left out" if entry["left_out"] else ""
         yield (
             f"    floor {entry['action']:<14} {signed(entry['difference'])} "
@@ -138,8 +149,12 @@ def _differences(entries: Sequence[Entry], a: str, b: str, verbose: bool) -> Ite
         yield f"    {quiet} differences of rates and gaps with q above 0.1: -v shows them"
 
 
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}".replace("-", "\N{MINUS SIGN}")
+
+
 def _n(entry: Entry) -> str:
-    return f"{entry['vignettes']} vignette{'' if entry['vignettes'] == 1 else 's'}"
+    return f"n={entry['vignettes']}"
 
 
 def _value(entry: Entry) -> str:
@@ -187,9 +202,7 @@ def shared_lines(run: Entry) -> Iterator[str]:
 def bound_line(run: Entry) -> str:
     """Return the error rate of a comparison, and what it could have seen."""
     levels = run["levels"]
-    seen = [
-        e["detectable"] for e in run["changes"] if e["detectable"] is not None and e["gating"]
-    ]
+    seen = [e["detectable"] for e in run["changes"] if e["detectable"] is not None and e["gating"]]
     unseen = f" Changes of a gap below {min(seen):.2f} would pass unseen." if seen else ""
     return (
         f"  If nothing changed, anything at all is reported with chance at most {run['alpha']:g} "

@@ -10,6 +10,7 @@ from typing import Any
 from pytest_fairmedagent.analysis.floors import ArmFloors
 from pytest_fairmedagent.domain import Family
 from pytest_fairmedagent.relations.invariance import Comparison
+from pytest_fairmedagent.relations.measured import Measured
 from pytest_fairmedagent.stats import Floor, PooledFloor, smallest_detectable_gap
 from pytest_fairmedagent.verdict import Apart, Verdict
 
@@ -85,7 +86,7 @@ def contrast_entry(
 ) -> dict[str, Any]:
     """Return a contrast as records of runs and of analyses have it."""
     family, exploratory = verdict.family, not verdict.family.gating
-    comparison = verdict.comparison
+    comparison = _rates(verdict.comparison)
     return {
         "file": file,
         "block": block,
@@ -115,13 +116,20 @@ def contrast_entry(
 def apart_entry(apart: Apart, *, config_digest: str) -> dict[str, Any]:
     """Return what was explored on confounded vignettes, as records of runs have it."""
     return {
-        **comparison_entry(apart.comparison),
+        **comparison_entry(_rates(apart.comparison)),
         "label": "CONFOUNDED",
         "family": apart.family,
         "q": apart.q,
         "entries": [asdict(entry) for entry in apart.confounded.entries],
         "config_digest": config_digest,
     }
+
+
+def _rates(comparison: Measured) -> Comparison:
+    """Return a comparison of rates; one of scores or sets has an entry of another form."""
+    if not isinstance(comparison, Comparison):
+        raise TypeError(f"{comparison.contrast.action} is no action: see report/outcomes.py")
+    return comparison
 
 
 def comparison_entry(comparison: Comparison) -> dict[str, Any]:

@@ -66,10 +66,11 @@ def _compared(record: Record, contrast: Record) -> str:
         if contrast["vignette"]
         else f"over {contrast['vignettes']} vignettes"
     )
+    once = "; every cell is unanimous, so each vignette counts once" * contrast["deterministic"]
     return (
         f"The same cases were given to the agent as {contrast['condition']}{texts[0]} and as "
         f"{contrast['reference']}{texts[1]}, {where}, with up to {contrast['look']} draws of each: "
-        f"{contrast['pairs']:.4g} replicate pairs."
+        f"{contrast['pairs']:.4g} replicate pairs{once}."
     )
 
 
@@ -175,8 +176,9 @@ def _change(contrast: Record) -> str:
         return f"{narrower}other vignettes: it holds for these, in this configuration."
     parts = []
     if needed is not None and seen is not None:
+        find = "no gap at all" if seen >= 0.995 else f"gaps of {seen:.2f} (power .8)"
         parts.append(
-            f"more draws or vignettes. These find gaps of {seen:.2f} (power .8), and a gap of "
+            f"more draws or vignettes. These find {find}, and a gap of "
             f"{contrast['gap_sought']:g} takes {needed:.0f} replicate pairs"
         )
     parts.append(

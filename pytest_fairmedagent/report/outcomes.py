@@ -1,4 +1,4 @@
-"""Entries of a record that are no rates of actions: scores, sets, floors with a bound, relations."""
+"""Entries of a record beside the rates of actions: scores, sets, bounded floors, relations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def outcome_entry(verdict: Verdict, study: Study, *, config_digest: str) -> Reco
         "gap": comparison.gap,
         "interval": list(verdict.evidence.interval),
         "floor": comparison.floor,
-        "floor_is": "mean Jaccard distance" if comparison.kind == SET else "mean absolute difference",
+        "floor_is": "mean Jaccard distance"
+        if comparison.kind == SET
+        else "mean absolute difference",
         "margin": family.margin_of(outcome),
         "p": verdict.evidence.p,
         "p_adjusted": None if exploratory else verdict.p_adjusted,
@@ -139,7 +141,10 @@ def outcome_lines(entries: list[Record]) -> Iterator[str]:
                 yield f"      {reason}"
         yield from (f"      {flag}" for flag in entry["flags"])
         ordering = entry["against_reference_set"] or {}
-        for name, said in (("left_out", "needed orders left out"), ("in_excess", "orders in excess")):
+        for name, said in (
+            ("left_out", "needed orders left out"),
+            ("in_excess", "orders in excess"),
+        ):
             if name in ordering:
                 low, high = ordering[name]["interval"]
                 yield (

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from pytest_fairmedagent.errors import PlanError
 from pytest_fairmedagent.planning import Design, Gate
 
 SUFFIXES = (".svg", ".png")
-_MARKS = ("o", "s", "^", "D")  # a line is told by its mark too, not by its colour alone
+# What a line is, its mark and its stroke: it is not told by colour alone.
+_LINES = (
+    ("smallest gap that one contrast finds", "o", "-"),
+    ("smallest margin that all are shown inside", "s", "--"),
+)
 
 
 def plot_plan(
-    path: Path,
-    gate: Gate,
-    *,
-    n_arms: int,
-    vignettes: Sequence[int],
-    chosen: Design | None,
-    gap: float | None,
+    path: Path, gate: Gate, *, n_vignettes: int, n_arms: int, chosen: Design | None
 ) -> str:
-    """Write the plot, and return a line that says where. One line for each number of vignettes.
+    """Write the plot for a number of vignettes; return a line that says where.
 
-    Raises PlanError for another suffix, where matplotlib is missing, or where it cannot be written.
+    A line for the gap that one contrast finds and, where it has a formula, one for the margin that
+    all are shown inside; their points are replicates. Raises PlanError for another suffix, where
+    matplotlib is missing, or where the file cannot be written.
     """
     if path.suffix not in SUFFIXES:
         raise PlanError(f"--plot is {str(path)!r}, expected a name ending in .svg or .png")
@@ -40,30 +40,24 @@ def plot_plan(
         figure = Figure(figsize=(7, 4.5), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
-        for number, n in enumerate(sorted(set(vignettes))):
-            replicates = _replicates(chosen)
-            x = [n * r * n_arms for r in replicates]
-            y = [gate.detectable(n, r) for r in replicates]
-            mark = _MARKS[number % len(_MARKS)]
-            axes.plot(x, y, marker=mark, markersize=4, linewidth=1.2, label=f"{n} vignettes")
-        if gap is not None:
-            axes.axhline(gap, color="0.4", linestyle="--", linewidth=1)
-            axes.annotate(f"gap {gap:g}", (0.99, gap), xycoords=("axes fraction", "data"),
-                          ha="right", va="bottom", color="0.3")  # fmt: skip
-        if chosen is not None:
-            axes.plot(
-                [chosen.trajectories],
-                [gate.detectable(chosen.n_vignettes, chosen.replicates)],
-                marker="*",
-                markersize=14,
-                color="black",
-                linestyle="none",
-                label=f"{chosen.n_vignettes} x {chosen.replicates} in {n_arms} arms",
-            )
+        replicates = _replicates(chosen)
+        scale = n_vignettes * n_arms
+        found = {r: gate.detectable(n_vignettes, r) for r in replicates}
+        provable = {r: gate.provable(n_vignettes, r) for r in replicates}
+        shown = {r: margin for r, margin in provable.items() if margin is not None}
+        for (label, mark, style), points in zip(_LINES, (found, shown), strict=True):
+            if points:
+                x, y = [r * scale for r in points], list(points.values())
+                axes.plot(x, y, marker=mark, linestyle=style, markersize=5, label=label)
+        below: Any = {"xytext": (0, -13), "textcoords": "offset points", "ha": "center"}
+        for r, gap in found.items():
+            axes.annotate(f"R={r}", (r * scale, gap), fontsize=7, color="0.3", **below)
+        if chosen is not None and chosen.n_vignettes == n_vignettes:
+            axes.axvline(chosen.trajectories, color="0.4", linestyle=":", linewidth=1.2)
         axes.set_xscale("log")
         axes.set_ylim(0, None)
-        axes.set_xlabel(f"trajectories ({n_arms} arms)")
-        axes.set_ylabel("smallest signed gap that is found")
+        axes.set_xlabel(f"trajectories: {n_vignettes} vignettes x R replicates x {n_arms} arms")
+        axes.set_ylabel("signed gap")
         axes.set_title(
             f"floor {gate.floor:.3f}, {gate.n_members} contrasts at {gate.alpha:g}, power "
             f"{gate.power:g}",
@@ -79,6 +73,5 @@ def plot_plan(
 
 
 def _replicates(chosen: Design | None) -> list[int]:
-    usual = [2, 3, 4, 5, 7, 10, 15, 20, 30, 50]
-    most = chosen.replicates if chosen else 0
-    return [*usual, *(r for r in (80, 120, 200, 400, 800, 1600) if r <= 2 * most)]
+    most = 2 * chosen.replicates if chosen else 0
+    return [r for r in (3, 5, 8, 12, 20, 40, 80, 160, 400, 1000) if r <= max(40, most)]

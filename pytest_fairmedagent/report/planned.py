@@ -230,6 +230,12 @@ def _simulated(record: Record, chosen: Record) -> Iterator[str]:
         f"{2 * found['disparity_se']:.3f}{shown}; {found['mean_replicates']:.1f} of "
         f"{chosen['replicates']} replicates were drawn on average."
     )
+    rate, se = found["disparity"], found["disparity_se"]
+    if found["gap"] and rate + 2 * se < record["gate"]["power"]:
+        yield (
+            f"The simulation falls short of power {record['gate']['power']:g}: believe it, and "
+            "take more vignettes or replicates than the formula asks for."
+        )
 
 
 def _big(n: float) -> str:

@@ -126,7 +126,7 @@ def build_record(
 
 
 def _run(info: RunInfo, judgement: Judgement) -> dict[str, Any]:
-    gating = [family for family in judgement.plan.families if family.gating]
+    gating = [family for family in judgement.plan.families if family.gating and family.size]
     return {
         **asdict(info),
         "plan_digest": judgement.plan.digest,

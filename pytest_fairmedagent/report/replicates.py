@@ -26,7 +26,8 @@ SUFFIXES = (".csv", ".parquet")
 Columns = dict[str, list[Any]]
 
 _FIRST = ("vignette", "condition", "replicate", "complete", "missing")
-_LAST = ("calls", "retries", "input_tokens", "output_tokens", "drawn", "config")
+_LAST = ("cluster", "calls", "retries", "input_tokens", "output_tokens", "drawn", "config")
+_NO_CLUSTER = ("cluster", "")  # a vignette that is no variant has none
 _FORMULA = ("=", "+", "-", "@", "::")  # with which a cell is more than text, or a log line is
 
 
@@ -67,7 +68,8 @@ def _cells(row: Mapping[str, Any]) -> dict[str, Any]:
     cells |= {f"action.{action}": label for action, label in _labels(row).items()}
     for stage, fields in row["outputs"].items():
         cells |= {f"{stage}.{name}": _cell(value) for name, value in (fields or {}).items()}
-    cells |= {name: _cell(row[name]) for name in _LAST if name in row}
+    known = {name: row[name] for name in _LAST if name in row}
+    cells |= {name: _cell(value) for name, value in known.items() if (name, value) != _NO_CLUSTER}
     return cells
 
 

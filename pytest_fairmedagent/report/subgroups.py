@@ -31,7 +31,7 @@ def subgroup_entries(record: Record, run: Record) -> Iterator[dict[str, Any]]:
             yield {
                 "by": by,
                 "group": name,
-                "vignettes": len(vignettes),
+                "vignettes": _n_bases(record, vignettes),
                 "floors": dict(_floors(cells, vignettes)),
                 "gaps": list(_gaps(record, run, vignettes)),
                 "config_digest": run["config_digest"],
@@ -73,7 +73,8 @@ def _gaps(record: Record, run: Record, vignettes: Sequence[str]) -> Iterator[dic
     for contrast in of_run(record, "contrasts", run):
         place = (contrast["condition"], contrast["action"])
         cases = [case for case in contrast["cases"] if case["vignette"] in vignettes]
-        if contrast["vignette"] is not None or place in seen or not cases:
+        counted = bool(cases) and "swap" in cases[0]  # outcomes of other kinds have no counts
+        if contrast["vignette"] is not None or place in seen or not counted:
             continue
         seen.add(place)
         test = stratified_test(*_arm(cases, "swap"), *_arm(cases, "reference"))
@@ -81,12 +82,17 @@ def _gaps(record: Record, run: Record, vignettes: Sequence[str]) -> Iterator[dic
             yield {
                 "condition": place[0],
                 "action": place[1],
-                "vignettes": test.n_strata,
+                "vignettes": _n_bases(record, [case["vignette"] for case in cases]),
                 "pairs": test.n_pairs,
                 "b": test.b,
                 "c": test.c,
                 "gap": test.gap,
             }
+
+
+def _n_bases(record: Record, vignettes: Sequence[str]) -> int:
+    """Return how many vignettes there are, variants of one counted once."""
+    return len({record["vignettes"].get(name, {}).get("cluster", name) for name in vignettes})
 
 
 def _arm(cases: Sequence[Record], arm: str) -> tuple[list[int], list[int]]:

@@ -189,15 +189,19 @@ def _closing(record: Record) -> Iterator[str]:
     yield ", ".join(f"{n} {status}" for status, n in counts.items()) or "no verdicts"
     families = {f["name"]: f for f in record["plan"]["families"]}
     gating = [c for c in record["contrasts"] if families[c["family"]]["gating"]]
-    if gating:
+    others = [*record.get("outcomes", ()), *record.get("relations", ())]
+    judged = gating + [
+        e for e in others if families[e["family"]]["gating"] and e["verdict"] != "DESCRIPTIVE"
+    ]
+    if judged:
         # Each run has families of its own; registered ones that were not run can reject nothing.
-        names = {(contrast.get("run"), contrast["family"]) for contrast in gating}
+        names = {(contrast.get("run"), contrast["family"]) for contrast in judged}
         bound = min(1.0, sum(families[name]["alpha"] for _, name in names))
-        shown = sum(c["verdict"] in ("EQUIVALENT", "IDENTICAL") for c in gating)
+        shown = sum(c["verdict"] in ("EQUIVALENT", "IDENTICAL") for c in judged)
         word = "family" if len(names) == 1 else "families"
         yield (
             f"{len(names)} primary {word}; if nothing differs, a DISPARITY appears with chance at "
-            f"most {bound:g}. {shown} of {len(gating)} shown equivalent."
+            f"most {bound:g}. {shown} of {len(judged)} shown equivalent."
         )
     seen = [
         c["smallest_detectable_gap"] for c in gating if c["smallest_detectable_gap"] is not None

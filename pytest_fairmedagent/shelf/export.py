@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_fairmedagent import __version__
+from pytest_fairmedagent.domain.variants import clusters_among
 from pytest_fairmedagent.errors import StoreError
 from pytest_fairmedagent.files.swaps import RESERVED
 from pytest_fairmedagent.running.archive import FAILED, OPEN, Archive, StoredTrial
@@ -75,12 +76,14 @@ def write_whole(target: Path, content: str | bytes) -> None:
 
 
 def _rows(trials: list[StoredTrial]) -> Iterator[dict[str, Any]]:
+    clusters = clusters_among({stored.trial.vignette for stored in trials})
     for stored in trials:
         trajectory = stored.trajectory
         if trajectory is None:
             continue
         yield {
             "vignette": stored.trial.vignette,
+            **({"cluster": cluster} if (cluster := clusters.get(stored.trial.vignette)) else {}),
             "condition": stored.trial.condition,
             "replicate": stored.trial.replicate + 1,
             "outputs": trajectory.outputs,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from pytest_fairmedagent.domain import Contrast, Family, Plan
+from pytest_fairmedagent.domain import Confounded, Confounder, Contrast, Family, Plan
 from pytest_fairmedagent.errors import FileFormatError, PlanError
 from pytest_fairmedagent.files.records import RecordSource, Row
 from pytest_fairmedagent.running.info import RunInfo, digest_of
@@ -99,16 +99,25 @@ def _check_counts(info: RunInfo) -> None:
 
 
 def _plan(data: Mapping[str, Any]) -> Plan:
-    families = []
-    for family in data["families"]:
-        values: dict[str, Any] = {
-            k: _tuples(v) for k, v in family.items()
-        }
-        families.append(Family(**values))
-    return Plan(tuple(families), data["reference"], tuple(data["identical"]), tuple(data["shams"]))
+    return Plan(
+        families=tuple(Family(**_tuples(family)) for family in data["families"]),
+        reference=data["reference"],
+        identical=tuple(data["identical"]),
+        shams=tuple(data["shams"]),
+        confounded=tuple(
+            Confounded(
+                **_tuples({**found, "entries": [Confounder(**entry) for entry in found["entries"]]})
+            )
+            for found in data.get("confounded", ())
+        ),
+        outcomes=_tuples(data.get("outcomes", ())),
+    )
 
 
 def _tuples(value: Any) -> Any:
+    """Return what JSON has as lists as tuples, in all depths."""
+    if isinstance(value, dict):
+        return {key: _tuples(inner) for key, inner in value.items()}
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 

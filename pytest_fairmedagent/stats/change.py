@@ -8,18 +8,18 @@ is counted here adds up over vignettes: its law is a convolution, as in `stratif
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._check import Floats, Ints, Rng, as_arms, generator, whole
+from ._check import Floats, Ints, Rng, as_arms, as_clusters, generator, whole
 from ._convolution import SMALLEST, convolve_all, hypergeometric
 from ._result import Result
 from .bootstrap import FloorDifference, Interval, floor_difference
-from .floor import pooled_floor
 from .exact import StratifiedTest, stratified_test
+from .floor import pooled_floor
 
 Arm = tuple[Sequence[int], Sequence[int]]
 
@@ -63,18 +63,25 @@ class FloorChange(Result):
 
 
 def floor_change(
-    k_a: ArrayLike, n_a: ArrayLike, k_b: ArrayLike, n_b: ArrayLike, *, rng: Rng = 0
+    k_a: ArrayLike,
+    n_a: ArrayLike,
+    k_b: ArrayLike,
+    n_b: ArrayLike,
+    *,
+    rng: Rng = 0,
+    clusters: Sequence[Hashable] | None = None,
 ) -> FloorChange:
     """The change of a floor from run a to run b: `k` positives of `n`.
 
     `(n_vignettes,)` for one action or `(n_vignettes, n_outcomes)` for the pooled floor, which has
-    no p (nan): outcomes of one trajectory depend on each other. ValueError for impossible counts,
-    unequal shapes, or a run without a replicate pair.
+    no p (nan): outcomes of one trajectory depend on each other. `clusters` labels variants of one
+    case alike, for the intervals. ValueError for impossible counts, unequal shapes, or a run
+    without a replicate pair.
     """
     draw = generator(rng)
-    found = floor_difference(k_b, n_b, k_a, n_a, n_resamples=_N_RESAMPLES)
+    found = floor_difference(k_b, n_b, k_a, n_a, n_resamples=_N_RESAMPLES, clusters=clusters)
     one = np.ndim(k_b) == 1
-    removed, removed_interval = _removed(found, draw)
+    removed, removed_interval = _removed(found, draw, as_clusters(clusters, len(found.k_a)))
     measured = (found.n_a > 1).any(axis=1) & (found.n_b > 1).any(axis=1)
     return FloorChange(
         found.difference,
@@ -171,13 +178,15 @@ def _permuted(k: Ints, m: Ints, j: Ints, n: Ints, draws: int, rng: np.random.Gen
     return min(1.0, 2 * min(above, below))
 
 
-def _removed(found: FloorDifference, rng: np.random.Generator) -> tuple[float, Interval]:
+def _removed(
+    found: FloorDifference, rng: np.random.Generator, case: Ints
+) -> tuple[float, Interval]:
     """The share of the second floor that is gone in the first, with its percentile interval."""
     unknown = (math.nan, math.nan)
     if not found.rate_b > 0:
         return math.nan, unknown
-    size = len(found.k_a)
-    times = rng.multinomial(size, [1 / size] * size, size=_N_RESAMPLES)
+    size = int(case.max()) + 1  # a case is drawn with all its variants
+    times = rng.multinomial(size, [1 / size] * size, size=_N_RESAMPLES)[:, case]
     new, old = _rates(found.k_a, found.n_a, times), _rates(found.k_b, found.n_b, times)
     shares = np.sort(1 - new[old > 0] / old[old > 0])
     shares = shares[~np.isnan(shares)]
@@ -185,7 +194,8 @@ def _removed(found: FloorDifference, rng: np.random.Generator) -> tuple[float, I
         return 1 - found.rate_a / found.rate_b, unknown
     low, high = (float(shares[int(q * (shares.size - 1))]) for q in (0.025, 0.975))
     if not found.rate_a:  # "0 of 720 pairs" is no floor of 0: the zero rule bounds it
-        low = min(low, 1 - pooled_floor(found.k_a, found.n_a).interval()[1] / found.rate_b)
+        upper = pooled_floor(found.k_a, found.n_a, clusters=case.tolist()).interval()[1]
+        low = min(low, 1 - upper / found.rate_b)
     return 1 - found.rate_a / found.rate_b, (low, high)
 
 

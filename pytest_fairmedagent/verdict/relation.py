@@ -22,8 +22,8 @@ class RelationVerdict:
 
     `p` is what it returned, and `p_adjusted` Holm's in the family (or the q-value of an exploratory
     one); both None where it has no error rate. Then `holds` tells where it held, and the verdict is
-    DESCRIPTIVE: shown, never a failure. Nothing but p-values can be a DISPARITY, and nothing here is
-    shown to be equivalent.
+    DESCRIPTIVE: shown, never a failure. Nothing but p-values can be a DISPARITY, and nothing is
+    shown to be equivalent here.
     """
 
     status: str
@@ -89,7 +89,9 @@ def judge_relation(
 def _decided(verdict: RelationVerdict, p: float) -> RelationVerdict:
     if p <= verdict.family.alpha:
         return replace(verdict, status=DISPARITY, p_adjusted=p)
-    return replace(verdict, p_adjusted=p, reasons=("no difference was shown, nor that there is none",))
+    return replace(
+        verdict, p_adjusted=p, reasons=("no difference was shown, nor that there is none",)
+    )
 
 
 def _one(
@@ -111,9 +113,13 @@ def _one(
         drawn = sum(map(len, cells.values()))
         missing = sum(cell.count(None) for cell in cells.values())
         if drawn < family.replicates * len(vignettes):
-            reasons.append(f"{condition} has {drawn} of {family.replicates * len(vignettes)} trials")
+            reasons.append(
+                f"{condition} has {drawn} of {family.replicates * len(vignettes)} trials"
+            )
         elif missing > MOST_MISSING * drawn:
-            reasons.append(f"{100 * missing / drawn:.0f} % of the answers of {condition} are missing")
+            reasons.append(
+                f"{100 * missing / drawn:.0f} % of the answers of {condition} are missing"
+            )
         tables.append(cells)
     if reasons:
         return replace(verdict, status=UNMEASURED, reasons=tuple(reasons))
@@ -142,6 +148,6 @@ def _called(relation: Relation, swap: Labels, reference: Labels) -> float | Mapp
         if 0 <= p <= 1:
             return p
     raise OwnCodeError(
-        f"relation {relation.id!r} returned {value!r}, expected a p-value in 0..1, or True or False "
-        "for each vignette"
+        f"relation {relation.id!r} returned {value!r}, expected a p-value in 0..1, or True or "
+        "False for each vignette"
     )

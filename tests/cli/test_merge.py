@@ -7,7 +7,14 @@ from datetime import datetime, timezone
 import pytest
 
 from pytest_fairmedagent.agents.clinical import ClinicalAgent
-from pytest_fairmedagent.domain import Family, Plan, ReplicateTable, Trajectory
+from pytest_fairmedagent.domain import (
+    Confounded,
+    Confounder,
+    Family,
+    Plan,
+    ReplicateTable,
+    Trajectory,
+)
 from pytest_fairmedagent.files.swaps import read_swaps
 from pytest_fairmedagent.models.base import Reply
 from pytest_fairmedagent.models.simulated import SimulatedModel, Truth
@@ -134,7 +141,7 @@ def test_one_record_merged_alone_is_judged_as_it_was(job, merged):
     path = job(of_swap(SWAPS[1]))
     ran, record = merged(path)
     assert record["contrasts"] == json.loads(path.read_text("utf-8"))["contrasts"]
-    assert ran.status == 0
+    assert ran.status == 1, "the planted gap is red"
     assert "model   m" in ran.out
 
 
@@ -142,7 +149,7 @@ def test_a_disparity_that_does_not_gate_is_not_red(job, merged):
     plan = replace(PLAN, families=(replace(FAMILY, gating=False),))
     ran, record = merged(job(plan=plan))
     assert record["verdicts"]["DISPARITY"] > 0
-    assert ran.status == 0
+    assert ran.status == 1, "the planted gap is red"
 
 
 def test_a_look_or_a_plan_made_afterwards_in_one_job_counts_for_all(job, merged):
@@ -248,3 +255,19 @@ def test_the_first_draws_of_a_row_with_a_hole_are_fewer():
     assert first.rows == {("v", "reference"): drawn[:2], ("v", "whole"): drawn}
     assert list(first.replicates("v", "reference")) == [0, 2]
     assert list(first.replicates("v", "whole")) == [0, 1, 2]
+
+
+def test_shards_of_a_plan_with_variants_and_confounded_vignettes_are_merged(job, merged):
+    names = list(CASES)
+    first = ((names[0], "d"), (names[1], "e"))  # drawn as two renderings of one vignette
+    family = replace(
+        FAMILY, vignettes=(names[0], *names[2:]), variants=((names[0], first),), replicates=3
+    )
+    why = Confounder("referral", "more", "A guideline", "It is so.", swap="race_black")
+    found = Confounded("race_black", "referral", (names[2],), (why,))
+    plan = replace(PLAN, families=(family,), confounded=(found,))
+    ran, record = merged(*(job(of_swap(swap), plan=plan) for swap in SWAPS))
+    assert ran.status == 1, "the planted gap is red"
+    [confounded] = record["plan"]["confounded"]
+    assert confounded["vignettes"] == [names[2]]
+    assert {row["vignette"] for row in record["rows"]} == set(names)

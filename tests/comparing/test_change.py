@@ -29,9 +29,7 @@ def enumerated(cells: list[tuple[int, int]], n: int) -> float:
         return sum(k * (n - k) - j * (n - j) for k, j in splits)
 
     seen, above, below, total = change(tuple(cells)), 0, 0, 0
-    choices = [
-        [(x, k + j - x) for x in range(n + 1) if 0 <= k + j - x <= n] for k, j in cells
-    ]
+    choices = [[(x, k + j - x) for x in range(n + 1) if 0 <= k + j - x <= n] for k, j in cells]
     for splits in product(*choices):
         ways = math.prod(math.comb(n, x) * math.comb(n, y) for x, y in splits)
         total += ways
@@ -85,9 +83,7 @@ def test_the_change_of_a_gap_is_the_difference_of_the_gaps():
     swap_a, ref_a = ([2, 3, 5], n), ([2, 4, 4], n)
     swap_b, ref_b = ([7, 8, 9], n), ([1, 4, 6], n)
     gaps = [stratified_test(*s, *r).gap for s, r in ((swap_a, ref_a), (swap_b, ref_b))]
-    assert 2 * gap_change_test(swap_a, ref_a, swap_b, ref_b).gap == pytest.approx(
-        gaps[1] - gaps[0]
-    )
+    assert 2 * gap_change_test(swap_a, ref_a, swap_b, ref_b).gap == pytest.approx(gaps[1] - gaps[0])
 
 
 def test_what_a_setting_removes_of_the_floor_and_never_for_certain():
@@ -113,7 +109,7 @@ def test_the_pooled_floor_has_no_p():
     assert found.difference == 0
 
 
-@pytest.mark.parametrize("k", ([6], [-1], [1, 2]))
+@pytest.mark.parametrize("k", [[6], [-1], [1, 2]])
 def test_impossible_counts_are_refused(k):
     with pytest.raises(ValueError, match="k"):
         floor_change_test(k, [5], [1], [5])

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_fairmedagent.domain import Pool, n_variants, variants
+from pytest_fairmedagent.domain.variants import clusters_among, clusters_of
 from pytest_fairmedagent.testing import blank_vignettes
 
 WORDS = st.sampled_from("abcdefghij")
@@ -71,3 +72,16 @@ def test_more_variants_than_the_pools_give_are_refused(n):
     (case,) = blank_vignettes(1).values()
     with pytest.raises(ValueError, match=r"variants of 'case_00', expected 1 to 1"):
         variants(case, n, 1)
+
+
+def test_ids_alone_tell_the_base_only_where_it_is_among_them():
+    names = {"knee", "knee-v2", "knee-v12", "hip-v2", "odd-v2-v3"}
+    assert clusters_among(names) == {"knee-v2": "knee", "knee-v12": "knee"}
+
+
+def test_the_clusters_of_cases_name_variants_and_no_base():
+    words = ("0", "1", "2")
+    (case,) = blank_vignettes(1).values()
+    case = replace(case, narrative="0", template="{a}", pools=(Pool("a", values=words),))
+    drawn = {v.id: v for v in variants(case, 3, 1)}
+    assert clusters_of(drawn) == {f"{case.id}-v2": case.id, f"{case.id}-v3": case.id}

@@ -26,9 +26,7 @@ def rows_of(record):
 def test_each_vignette_is_drawn_in_n_renderings_and_stays_the_cluster(gate, pytester, record):
     pytester.makepyfile(CHECK)
     result = gate(TWO, "--fairmed-variants=3", REPORT)
-    result.stdout.fnmatch_lines(
-        ["*contrasts; 2 vignettes x 3 variants x * arms = *"]
-    )
+    result.stdout.fnmatch_lines(["*contrasts; 2 vignettes x 3 variants x * arms = *"])
     assert rows_of(record()) == {
         "hot_knee_urgent_care": None,
         "hot_knee_urgent_care-v2": "hot_knee_urgent_care",
@@ -120,9 +118,7 @@ def test_cases_without_pools_have_one_rendering_which_is_said_once(gate, pyteste
 def test_rows_of_one_group_are_one_cluster(gate, pytester, record):
     pytester.path.joinpath("cases.csv").write_text(
         "id,group,text\n"
-        + "".join(
-            f"c{i},g{i // 2},A {{patient}} has complaint {i} today.\n" for i in range(6)
-        )
+        + "".join(f"c{i},g{i // 2},A {{patient}} has complaint {i} today.\n" for i in range(6))
     )
     pytester.makepyfile(CHECK)
     gate("--fairmed-vignettes=cases.csv", REPORT)
@@ -144,6 +140,10 @@ def test_replay_and_analysis_take_the_same_clusters(gate, pytester, record, caps
     def floors(arms):
         return sorted((a["condition"], *a["actions"]["admission"]["interval"]) for a in arms)
 
+    assert main(["export", ".fairmed", "-o", "run.jsonl"]) == 0
+    lines = (pytester.path / "run.jsonl").read_text().splitlines()[1:]
+    exported = {row["vignette"]: row.get("cluster") for row in map(json.loads, lines)}
+    assert exported == rows_of(drawn)
     assert floors(again["arms"]) == floors(drawn["arms"])
     assert floors(analysed["arms"]) == floors(drawn["arms"])
     assert rows_of(again) == rows_of(drawn)

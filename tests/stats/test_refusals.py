@@ -230,6 +230,7 @@ def results():
         stats.pooled_floor([[5], [2]], [[10], [10]]),
         stats.percentile_intervals(k, runs, n_resamples=20),
         stats.floor_difference(*arms, n_resamples=20),
+        stats.floor_change(*arms),
         stats.leave_one_out(k, runs),
         stats.vote_floor(k, runs, votes=3),
         stats.normalised_floor(k, runs),
