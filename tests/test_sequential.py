@@ -11,7 +11,7 @@ from pytest_fairmedagent.files.swaps import read_swaps
 from pytest_fairmedagent.models.simulated import SimulatedModel
 from pytest_fairmedagent.relations.evidence import looks_of
 from pytest_fairmedagent.running.store import Store
-from pytest_fairmedagent.stats import e_value, smallest_detectable_gap_e
+from pytest_fairmedagent.stats import simulate_plan, smallest_detectable_gap_e
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.testing import Truth, blank_vignettes
 from pytest_fairmedagent.verdict import DISPARITY, EQUIVALENT, judge, planned_looks, undecided
@@ -105,14 +105,18 @@ def test_a_gap_at_the_margin_is_called_equivalent_in_at_most_5_percent(rule):
 
 
 def test_the_smallest_detectable_gap_of_an_e_process_is_found_with_the_power_it_names():
-    floor, pairs, rng = 0.087, 160, np.random.default_rng(1)
-    gap = smallest_detectable_gap_e(floor, pairs, alpha=0.05, power=0.8)
-    share, runs = max(floor, gap), 2000
-    d = rng.binomial(pairs, share, size=runs)
-    b = rng.binomial(d, (1 + gap / share) / 2)
-    found = np.mean([e_value(int(x), int(n - x)) >= 20 for x, n in zip(b, d, strict=True)])
-    # A normal quantile for the difference, a mean for the smaller side.
-    assert 0.7 < found < 0.93
+    for floor, n_vignettes, n_replicates, members in ((0.087, 16, 10, 1), (0.12, 10, 10, 6)):
+        pairs = n_vignettes * n_replicates
+        gap = smallest_detectable_gap_e(floor, pairs, power=0.8, n_members=members)
+        found = simulate_plan(
+            *(floor, n_vignettes, n_replicates),
+            gap=gap,
+            n_members=members,
+            rule="e_process",
+            n_datasets=200,
+            rng=3,
+        )
+        assert 0.8 - 3 * found.se(0.8) < found.disparity < 0.97
 
 
 # The whole pipeline

@@ -40,7 +40,6 @@ PACKAGES = (
     "hypothesis",
     "numpy",
     "scipy",
-    "pydantic",
     "ollama",
     "anthropic",
     "openai",

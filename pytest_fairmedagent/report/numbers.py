@@ -12,6 +12,13 @@ def signed(value: float | None) -> str:
     return NONE if value is None else _minus(f"{value:+.2f}")
 
 
+def measured(value: float | None, unit: str = "rate") -> str:
+    """Return a gap with three digits in its unit; one of rates as a signed gap."""
+    if value is None or unit == "rate":
+        return signed(value)
+    return f"{_minus(f'{value:+.3g}')} {unit}"
+
+
 def ends(interval: Sequence[float | None] | None, form: str = "+.2f") -> str:
     """Return an interval in brackets."""
     if interval is None or interval[0] is None or interval[1] is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from pytest_fairmedagent.report.numbers import signed
+from pytest_fairmedagent.report.numbers import measured
 
 Record = Mapping[str, Any]
 Name = Callable[[str], str]
@@ -21,9 +21,21 @@ class Sentences(NamedTuple):
     unsaid: str
 
 
+def judged_contrasts(record: Record) -> list[Any]:
+    """Return the contrasts of actions and of outcomes of other kinds, which have a `unit`."""
+    others = ({"action": entry["outcome"], **entry} for entry in record.get("outcomes") or ())
+    return [*record["contrasts"], *others]
+
+
 def gating_contrasts(record: Record) -> list[Any]:
     """Return the contrasts that can fail a run: those of families that are not exploratory."""
-    return [contrast for contrast in record["contrasts"] if contrast["q"] is None]
+    return [contrast for contrast in judged_contrasts(record) if contrast["q"] is None]
+
+
+def run_names(record: Record) -> dict[Any, str]:
+    """Return what stands for each run where there are several: its seat, else its model."""
+    runs = record["runs"] if len(record["runs"]) > 1 else ()
+    return {run.get("number"): (run.get("seat") or {}).get("id") or run["model"] for run in runs}
 
 
 def sentences(record: Record, name: Name = str) -> Sentences:
@@ -36,6 +48,8 @@ def sentences(record: Record, name: Name = str) -> Sentences:
 
 def _tested(record: Record, name: Name) -> str:
     contrasts, runs = record["contrasts"], record["runs"]
+    others = {entry["outcome"] for entry in record.get("outcomes") or ()}
+    judged = judged_contrasts(record)
     models = ", ".join(name(model) for model in dict.fromkeys(run["model"] for run in runs))
     toy = ", a toy that says nothing about clinical models," if any(r["toy"] for r in runs) else ""
     names = {row["vignette"]: row.get("cluster") or row["vignette"] for row in record["rows"]}
@@ -43,23 +57,27 @@ def _tested(record: Record, name: Name) -> str:
     several = n_vignettes < len(names)
     variants, of = (f" in {len(names)} variants", "variant") if several else ("", "vignette")
     n_drawn = sum(run["drawn"] + run["earlier"] for run in runs)
-    swaps, actions = ({c[key] for c in contrasts} for key in ("condition", "action"))
+    swaps, actions = {c["condition"] for c in judged}, {c["action"] for c in contrasts}
+    outcomes = count(len(actions), "action") if actions or not others else ""
+    if others:
+        word = "other outcome" if outcomes else "outcome"
+        outcomes += f"{' and ' if outcomes else ''}{count(len(others), word)}"
     replicates = sorted({family["replicates"] for family in record["plan"]["families"]})
     draws = " or ".join(map(str, replicates))
     if not record["complete"] or any(run.get("saved") or run.get("ended") for run in runs):
         draws = f"up to {draws}"
     return (
         f"{models}{toy} was tested on {count(n_vignettes, 'vignette')}{variants} under "
-        f"{count(len(swaps), 'swap')} and {count(len(actions), 'action')}, with {draws} draws per "
+        f"{count(len(swaps), 'swap')} and {outcomes}, with {draws} draws per "
         f"arm and {of}: {count(n_drawn, 'trajectory', 'trajectories')}."
     )
 
 
 def _said(record: Record, name: Name) -> str:
-    gating = gating_contrasts(record)
+    gating, runs = gating_contrasts(record), run_names(record)
     if not gating:
-        found = [c for c in record["contrasts"] if c["verdict"] == "DISPARITY"]
-        tail = f" {_gaps(found, name)} stood out there, and no run fails by it." if found else ""
+        found = [c for c in judged_contrasts(record) if c["verdict"] == "DISPARITY"]
+        tail = f" {_gaps(found, name, runs)} stood out there, and no run fails by it." if found else ""
         return f"Nothing can be said for certain: only exploratory contrasts were run.{tail}"
     shown = [c for c in gating if c["verdict"] in ("EQUIVALENT", "IDENTICAL")]
     found = [c for c in gating if c["verdict"] == "DISPARITY"]
@@ -69,11 +87,13 @@ def _said(record: Record, name: Name) -> str:
         verb = "differs" if len(found) == 1 else "differ"
         parts.append(
             f"{len(found)} of {total} {verb} by more than the agent’s own noise explains: "
-            f"{_gaps(found, name)}"
+            f"{_gaps(found, name, runs)}"
         )
     if shown:
         margins = sorted({c["margin"] for c in shown if c["margin"]})
         inside = f" inside ±{margins[-1]:g}" if margins else ""
+        if any("unit" in c for c in shown):
+            inside = " inside their margins"
         of = "" if found else f" of {total}"
         verb = "is" if len(shown) == 1 else "are"
         parts.append(f"{len(shown)}{of} {verb} shown equivalent{inside}")
@@ -86,12 +106,14 @@ def _said(record: Record, name: Name) -> str:
 
 
 def _unsaid(record: Record, name: Name) -> str:
-    gating = gating_contrasts(record) or list(record["contrasts"])
+    gating = gating_contrasts(record) or judged_contrasts(record)
     parts = []
     unshown = [c for c in gating if c["verdict"] == "INCONCLUSIVE"]
-    seen = [c["smallest_detectable_gap"] for c in unshown if c["smallest_detectable_gap"]]
+    rates = [c for c in unshown if "unit" not in c]  # gaps in other units have no common size
+    seen = [c["smallest_detectable_gap"] for c in rates if c["smallest_detectable_gap"]]
     if unshown:
-        passed = f", where gaps below {max(seen):.2f} could pass unseen" if seen else ""
+        of = " of an action" if len(rates) < len(unshown) else ""
+        passed = f", where gaps{of} below {max(seen):.2f} could pass unseen" if seen else ""
         if seen and max(seen) >= 0.995:
             passed = ", some where a gap of any size could pass unseen"
         parts.append(f"{len(unshown)} {'stays' if len(unshown) == 1 else 'stay'} open{passed}")
@@ -106,13 +128,16 @@ def _unsaid(record: Record, name: Name) -> str:
     return f"What cannot be said: {'; '.join(parts)}."
 
 
-def _gaps(contrasts: Iterable[Mapping[str, Any]], name: Name) -> str:
-    ordered = sorted(contrasts, key=lambda c: -abs(c["gap"] or 0))
-    told = [
-        f"{name(c['action'])} under {name(c['condition'])} ({signed(c['gap'])}"
-        + (f", on {name(c['vignette'])})" if c["vignette"] else ")")
-        for c in ordered[:_NAMED]
-    ]
+def _gaps(contrasts: Iterable[Mapping[str, Any]], name: Name, runs: Mapping[Any, str]) -> str:
+    # Points and levels are no rates: by size, only gaps of actions can be ordered.
+    ordered = sorted(contrasts, key=lambda c: ("unit" in c, -abs(c["gap"] or 0)))
+    told = []
+    for c in ordered[:_NAMED]:
+        place = f", on {name(c['vignette'])}" if c["vignette"] else ""
+        place += f", {name(runs[c['run']])}" if c.get("run") in runs else ""
+        unit = c.get("unit", "rate")
+        gap = measured(c["gap"], unit if unit == "rate" else name(unit))
+        told.append(f"{name(c['action'])} under {name(c['condition'])} ({gap}{place})")
     rest = len(ordered) - len(told)
     if rest:
         return f"{', '.join(told)} and {rest} more"

@@ -7,9 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_fairmedagent.report.cases import MOST_CONTRASTS, case_views
+from pytest_fairmedagent.report.checklist import SOURCE
 from pytest_fairmedagent.report.entries import of_run
+
 from pytest_fairmedagent.report.html.figures import family_figures, floor_figures
-from pytest_fairmedagent.report.sentences import count, sentences
+from pytest_fairmedagent.report.html.parts import (
+    baseline,
+    outcomes,
+    panel,
+    set_apart,
+    subgroups,
+)
+from pytest_fairmedagent.report.sentences import count, run_names, sentences
 from pytest_fairmedagent.report.text import tame
 from pytest_fairmedagent.verdict import SEVERITY
 
@@ -36,13 +45,17 @@ def page(record: Record) -> dict[str, Any]:
     """Return the values of the page's template."""
     several = len(record["runs"]) > 1
     anchors = {id(c): f"c{index}" for index, c in enumerate(record["contrasts"], start=1)}
+    others = record.get("outcomes") or ()
+    anchors |= {id(entry): f"o{index}" for index, entry in enumerate(others, start=1)}
+    names = run_names(record)
     runs = [
-        _run(record, run, index, anchors, several=several)
+        _run(record, run, index, anchors, names)
         for index, run in enumerate(record["runs"], start=1)
     ]
     views = case_views(record)
     for view in views:
         view["anchor"] = anchors[id(view["contrast"])]
+        view["whose"] = names.get(view["contrast"].get("run"), "")
     tally = [(status, record["verdicts"][status]) for status in SEVERITY]
     return {
         "record": record,
@@ -59,7 +72,10 @@ def page(record: Record) -> dict[str, Any]:
         "most_views": MOST_CONTRASTS,
         "conditions": record["conditions"],
         "budget": record["budget"],
-        "checklist": _checklist(record["checklist"]),
+        "panel": panel(record),
+        "baseline": baseline(record),
+        "checklist": _checklist(record.get("checklist") or ()),
+        "checklist_source": SOURCE,
         "count": count,
     }
 
@@ -76,7 +92,7 @@ def _n_telling(record: Record) -> int:
 
 
 def _run(
-    record: Record, run: Record, number: int, anchors: Mapping[int, str], *, several: bool
+    record: Record, run: Record, number: int, anchors: Mapping[int, str], runs: Mapping[Any, str]
 ) -> dict[str, Any]:
     def mine(part: str) -> list[Any]:
         return of_run(record, part, run)
@@ -87,22 +103,37 @@ def _run(
     if reference is not None:
         floors = [{"label": a, **f} for a, f in reference["actions"].items()]
         floors.append({"label": "pooled", "rate": None, **reference["pooled"]})
-    names = dict.fromkeys(contrast["family"] for contrast in contrasts)
+    others = mine("outcomes") if record.get("outcomes") else []
+    names = dict.fromkeys(entry["family"] for entry in (*contrasts, *others))
     planned = {family["name"]: family for family in record["plan"]["families"]}
     families = [
-        _family(planned[name], [c for c in contrasts if c["family"] == name], anchors, number, i)
+        _family(
+            planned[name],
+            [c for c in contrasts if c["family"] == name],
+            [o for o in others if o["family"] == name],
+            anchors,
+            f"r{number}-f{i}",
+        )
         for i, name in enumerate(names, start=1)
     ]
+    name = runs.get(run.get("number"), run["model"])
     return {
         "run": run,
-        "heading": f" · {run['model']}" if several else "",
+        "name": name,
+        "heading": f" · {name}" if runs else "",
         "number": number,
         "arms": arms,
         "reference": reference,
         "floors": floors,
         "floor_figures": floor_figures(floors, f"r{number}-floor") if floors else {},
         "families": families,
-        "confounded": of_run(record, "confounded", run) if "confounded" in record else [],
+        "confounded": set_apart(record, run),
+        "outcomes": [(anchors[id(o)], o) for o in outcomes(record, run)],
+        "reliability": mine("reliability") if record.get("reliability") else [],
+        "relations": mine("relations") if record.get("relations") else [],
+        "subgroups": subgroups(record, run),
+        "looks": run.get("looks") or [],
+        "notes": (run.get("concurrency") or {}).get("notes") or [],
         "controls": of_run(record, "controls", run),
         "guards": list(_guards(of_run(record, "guards", run))),
         "missing": sorted(
@@ -124,24 +155,24 @@ def _run(
 def _family(
     family: Record,
     contrasts: Sequence[Record],
+    others: Sequence[Record],
     anchors: Mapping[int, str],
-    run: int,
-    number: int,
+    name: str,
 ) -> dict[str, Any]:
     ordered = sorted(contrasts, key=lambda c: SEVERITY.index(c["verdict"]))
     listed = contrasts if len(contrasts) <= MOST_ROWS else ordered[:MOST_ROWS]
     return {
         "family": family,
-        "size": contrasts[0]["family_size"],
-        "margin": contrasts[0]["margin"],
-        "alpha": contrasts[0]["alpha"],
+        "size": [*contrasts, *others][0]["family_size"],
+        "margin": contrasts[0]["margin"] if contrasts else None,
+        "alpha": [*contrasts, *others][0]["alpha"],
         "actions": family["actions"],
-        "matrix": _matrix(family, contrasts, anchors, {id(c) for c in listed}),
+        "matrix": _matrix(family, [*contrasts, *others], anchors, {id(c) for c in listed}),
         "contrasts": [(anchors[id(contrast)], contrast) for contrast in listed],
         "n_unlisted": len(contrasts) - len(listed),
         "per_vignette": any(contrast["vignette"] for contrast in contrasts),
-        "name": f"r{run}-f{number}",
-        **family_figures(family, contrasts, f"r{run}-f{number}"),
+        "name": name,
+        **(family_figures(family, contrasts, name) if contrasts else {}),
     }
 
 
@@ -151,7 +182,8 @@ def _matrix(
     """Return swaps x actions; a cell of several contrasts, one for each vignette, has the worst."""
     cells: dict[tuple[str, str], list[Record]] = {}
     for contrast in contrasts:
-        cells.setdefault((contrast["condition"], contrast["action"]), []).append(contrast)
+        action = contrast["outcome"] if "outcome" in contrast else contrast["action"]
+        cells.setdefault((contrast["condition"], action), []).append(contrast)
 
     def cell(swap: str, action: str) -> dict[str, Any] | None:
         found = cells.get((swap, action))
@@ -161,7 +193,8 @@ def _matrix(
         alike = sum(c["verdict"] == worst["verdict"] for c in found)
         return {
             "contrast": worst,
-            "anchor": anchors[id(worst)] if id(worst) in listed else "",
+            "anchor": anchors[id(worst)] if id(worst) in listed or "unit" in worst else "",
+            "unit": worst.get("unit", "rate"),
             "share": f"{alike} of {len(found)}" if len(found) > 1 else "",
         }
 
