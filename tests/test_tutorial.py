@@ -1,7 +1,7 @@
 """The tutorial's commands, in order, in a fresh virtual environment; its lines are their output.
 
-It takes minutes, so it runs only where `FAIRMED_TUTORIAL` is set, as `.ci/run` does once:
-`yes` makes a virtual environment and installs this checkout, `here` takes the current one.
+It takes minutes, so it runs only where `FAIRMED_TUTORIAL` is set: `yes` makes a virtual environment
+and installs this checkout; `here` takes the current one, as `.ci/run` does in the one it just made.
 """
 
 import os

@@ -88,7 +88,8 @@ def test_a_plan_whose_simulation_falls_short_says_so(fairmed, cost, monkeypatch)
     enough = fairmed("plan", *design, "--sequential", "e")
     assert "falls short" not in enough.out
     unlucky = replace(
-        simulated(Design(10, 10, 2, cost), Gate(0.12), Aim(gap=0.2), n_datasets=50), disparity=0.6
+        simulated(Design(10, 10, 2, cost), Gate(0.12, n_members=6), Aim(gap=0.2), n_datasets=50),
+        disparity=0.6,
     )
     monkeypatch.setattr(planning, "simulated", lambda *a, **k: unlucky)
     short = fairmed("plan", *design, "--sequential", "e")
