@@ -113,7 +113,13 @@ def _prepared(
             (v, c): [*row, *[_ABSENT] * (planned - len(row))] if c in drawn else row
             for (v, c), row in table.rows.items()
         }
-        table = ReplicateTable(rows, found.configuration, found.outcomes, clusters=found.clusters)
+        table = ReplicateTable(
+            rows,
+            found.configuration,
+            found.outcomes,
+            clusters=found.clusters,
+            reread=found.reread,
+        )
     else:
         fewest = min(len(table.rows[v, c]) for v in group.vignettes for c in drawn)
         fitted = [replace(family, replicates=fewest) for family in fitted]

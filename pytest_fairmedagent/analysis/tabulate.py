@@ -40,7 +40,13 @@ class RecordedTable(ReplicateTable):
     def part(self, vignettes: Sequence[str], conditions: Sequence[str]) -> RecordedTable:
         """Return the table of some arms. What either of the two has read serves both."""
         rows = {(v, c): self.rows[v, c] for v in vignettes for c in conditions}
-        part = RecordedTable(rows, self.configuration, self.outcomes, clusters=self.clusters)
+        part = RecordedTable(
+            rows,
+            self.configuration,
+            self.outcomes,
+            clusters=self.clusters,
+            reread=self.reread,
+        )
         part.__dict__["_labels"] = self._labels
         return part
 
@@ -154,6 +160,23 @@ class _Configurations:
         return digest
 
 
+class _Answers:
+    """Which answers were read before, by the ids that servers gave them."""
+
+    def __init__(self) -> None:
+        self._conditions: dict[int, str] = {}
+
+    def twice(self, ids: Sequence[str], condition: str) -> set[str]:
+        """Return the conditions that share an answer with this row, its own among them."""
+        found: set[str] = set()
+        for answer in {hash(answer) for answer in ids}:  # a file may have millions of them
+            if answer in self._conditions:
+                found |= {self._conditions[answer], condition}
+            else:
+                self._conditions[answer] = condition
+        return found
+
+
 Key = tuple[str | None, str | None, str, str]  # block, configuration, vignette, condition
 
 
@@ -164,6 +187,7 @@ def tabulate(path: Path, rules: Rules) -> Tabulation:
     cells: dict[Key, _Cell] = {}
     called: dict[str, str] = {}
     clusters: dict[str, str] = {}
+    answers, reread = _Answers(), set[str]()
     n_rows = 0
     for line, row in source.rows(rules.block):
         digest = configurations.digest(row.config)
@@ -188,6 +212,7 @@ def tabulate(path: Path, rules: Rules) -> Tabulation:
                 f"{path}:{line}: {row.vignette} is a variant of '{row.cluster}', and of "
                 f"'{clusters[row.vignette]}' before. A vignette has one 'cluster', or none."
             )
+        reread |= answers.twice(row.response_ids, rules.names.get(row.condition, row.condition))
         n_rows += 1
     if not n_rows:
         raise FileFormatError(f"{path}: {NO_ROWS}")
@@ -197,7 +222,8 @@ def tabulate(path: Path, rules: Rules) -> Tabulation:
     for stated, told in configurations_of(source.header):
         if configurations.fields.get(stated, {}).keys() == {"declared digest"}:
             configurations.fields[stated] = told
-    sets, notes = _sets(_resolved(path, cells, own), configurations.fields, states, rules, clusters)
+    resolved = _resolved(path, cells, own)
+    sets, notes = _sets(resolved, configurations.fields, states, rules, clusters, frozenset(reread))
     return Tabulation(path, source.header, sets, notes, called, n_rows, declared)
 
 
@@ -241,6 +267,7 @@ def _sets(
     states: States,
     rules: Rules,
     clusters: Mapping[str, str],
+    reread: frozenset[str],
 ) -> tuple[tuple[RecordedSet, ...], tuple[Note, ...]]:
     rows: dict[tuple[str | None, str], dict[tuple[str, str], Sequence[Trajectory]]] = {}
     tallies: dict[tuple[str | None, str, str], Counter[int]] = {}
@@ -256,7 +283,10 @@ def _sets(
     varied = {vignette: cluster for vignette, cluster in clusters.items() if cluster}
     sets = tuple(
         RecordedSet(
-            block, digest, fields[digest], RecordedTable(found, digest, outcomes, clusters=varied)
+            block,
+            digest,
+            fields[digest],
+            RecordedTable(found, digest, outcomes, clusters=varied, reread=reread),
         )
         for (block, digest), found in rows.items()
     )

@@ -74,6 +74,7 @@ class ReplicateTable:
     digest of the configuration they were drawn in: one table never mixes two. `numbers` has the
     replicates (from 0, rising) of the rows; a row that is not in it has no holes. `clusters` has
     the case of each vignette that is a variant of one; the case is the cluster of all statistics.
+    `reread` are conditions of which it is known that an answer stands in them twice.
     """
 
     rows: Mapping[tuple[str, str], Sequence[Trajectory]]
@@ -81,6 +82,7 @@ class ReplicateTable:
     outcomes: Mapping[str, Outcome] = field(default_factory=lambda: OUTCOMES)
     numbers: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
     clusters: Mapping[str, str] = field(default_factory=dict)
+    reread: frozenset[str] = frozenset()
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:
@@ -94,7 +96,9 @@ class ReplicateTable:
         kept = {key: bisect_left(self.replicates(*key), replicates) for key in self.rows}
         rows = {key: row[: kept[key]] for key, row in self.rows.items()}
         numbers = {key: row[: kept[key]] for key, row in self.numbers.items()}
-        return ReplicateTable(rows, self.configuration, self.outcomes, numbers, self.clusters)
+        return ReplicateTable(
+            rows, self.configuration, self.outcomes, numbers, self.clusters, self.reread
+        )
 
     def replicates(self, vignette: str, condition: str) -> Sequence[int]:
         """Return the replicate, from 0, of each trajectory of a row."""

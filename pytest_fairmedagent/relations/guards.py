@@ -97,7 +97,7 @@ def check_guards(table: ReplicateTable, plan: Plan, vignettes: Sequence[str]) ->
         *_serial(table, plan, vignettes, present),
         *_missingness(table, plan, vignettes, present),
     ]
-    return Guards(tuple(tests), _repeated(table))
+    return Guards(tuple(tests), _repeated(table) | table.reread)
 
 
 def _adjusted(guard: str, found: Sequence[tuple[str, str, float]]) -> list[GuardTest]:

@@ -309,3 +309,24 @@ def test_vignettes_of_one_arm_alone_are_left_out_and_told(fairmed, make, record)
     (told,) = (d for d in found["diagnostics"] if d["kind"] == "vignettes")
     assert "5 vignettes are in both arms, of 8 of the reference" in told["text"]
     assert found["arms"][0]["vignettes"] == 8
+
+
+def test_an_answer_that_two_rows_have_read_is_no_replicate(fairmed, tmp_path):
+    rows = [
+        {
+            "vignette": f"v{v}",
+            "condition": condition,
+            "replicate": r,
+            "outputs": {"actions": {"admission": (v + r) % 2 == 0}},
+            "response_ids": [f"{v} {condition} {min(r, 3)}"],  # the fourth is the third again
+        }
+        for v in range(6)
+        for condition in ("reference", "race_black")
+        for r in range(1, 5)
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    found = json.loads(fairmed("analyse", file, "--reference", "reference", "--json").out)
+    [contrast] = [c for c in found["contrasts"] if c["action"] == "admission"]
+    assert contrast["verdict"] == "UNMEASURED"
+    assert "a cached answer is no replicate" in " ".join(contrast["reasons"])

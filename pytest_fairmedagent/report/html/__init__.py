@@ -43,6 +43,9 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         signed=numbers.signed,
+        measured=numbers.measured,
+        in_units=_in_units,
+        by_kind=_by_kind,
         ends=numbers.ends,
         rate=numbers.rate,
         amount=numbers.amount,
@@ -58,6 +61,16 @@ def _finalize(value: object) -> object:
     if type(value) is str:  # markup of ours is a subclass
         return tame(value)
     return value
+
+
+def _in_units(value: float | None, unit: str) -> str:
+    """Return a gap without its unit, which the table has in a column of its own."""
+    return numbers.measured(value, unit).split(" ")[0]
+
+
+def _by_kind(value: float | None, kind: str) -> str:
+    """Return a reading of a comparison: a gap has a sign, a floor or rate has none."""
+    return numbers.signed(value) if kind == "gap" else numbers.rate(value)
 
 
 def _breakable(text: str) -> Any:

@@ -72,6 +72,8 @@ def page(record: Record) -> dict[str, Any]:
         "most_views": MOST_CONTRASTS,
         "conditions": record["conditions"],
         "budget": record["budget"],
+        "has_outcomes": any(r["outcomes"] or r["reliability"] or r["relations"] for r in runs),
+        "has_subgroups": any(r["subgroups"] for r in runs),
         "panel": panel(record),
         "baseline": baseline(record),
         "checklist": _checklist(record.get("checklist") or ()),
