@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from pytest_fairmedagent.domain import Contrast, ReplicateTable
@@ -127,9 +128,10 @@ def _not_run(record: Record) -> Iterator[str]:
     for family in record["plan"]["families"]:
         cases = len(family["vignettes"]) if family["per_vignette"] else 1
         size = len(family["swaps"]) * len(family["actions"]) * cases
+        judged = (record.get(part, ()) for part in ("contrasts", "outcomes", "relations"))
         run = {
-            (c["condition"], c["action"], c["vignette"])
-            for c in record["contrasts"]
+            (c["condition"], c["outcome"] if "outcome" in c else c["action"], c["vignette"])
+            for c in chain(*judged)
             if c["family"] == family["name"]
         }
         if len(run) < size:

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_fairmedagent.report.entries import of_run
-from pytest_fairmedagent.report.numbers import chance, ends, rate, signed, whole
-from pytest_fairmedagent.report.sentences import count, sentences
-from pytest_fairmedagent.report.text import tame
+from pytest_fairmedagent.report.markdown_parts import parts
+from pytest_fairmedagent.report.numbers import amount, chance, ends, measured, rate, whole
+from pytest_fairmedagent.report.sentences import count, judged_contrasts, run_names, sentences
+from pytest_fairmedagent.report.text import code
 from pytest_fairmedagent.verdict import SEVERITY
 
 Record = Mapping[str, Any]
@@ -46,6 +47,7 @@ def _lines(record: Record) -> Iterator[str]:
     yield ""
     yield from _table(record)
     yield from _floors(record)
+    yield from parts(record)
     yield from _deviations(record)
     runs = record["runs"]
     digests = ", ".join(dict.fromkeys(run["config_digest"][:12] for run in runs))
@@ -62,8 +64,10 @@ def _lines(record: Record) -> Iterator[str]:
 def _table(record: Record) -> Iterator[str]:
     """List the contrasts that are to be looked at, the worst first."""
     ordered = sorted(
-        record["contrasts"], key=lambda c: (SEVERITY.index(c["verdict"]), -abs(c["gap"] or 0.0))
+        judged_contrasts(record),
+        key=lambda c: (SEVERITY.index(c["verdict"]), "unit" in c, -abs(c["gap"] or 0.0)),
     )
+    names = run_names(record)
     told = ordered[:_MOST_LISTED]
     if not told:
         return
@@ -71,11 +75,11 @@ def _table(record: Record) -> Iterator[str]:
     yield "| --- | --- | --- | ---: | --- | ---: | ---: | ---: |"
     for c in told:
         where = f", {code(c['vignette'])}" if c["vignette"] else ""
+        where += f", {code(names[c['run']])}" if c.get("run") in names else ""
         note = "" if c["q"] is None else " (exploratory)"
         yield (
             f"| {_SIGNS[c['verdict']]} {c['verdict'].lower()}{note} | {code(c['action'])} | "
-            f"{code(c['condition'])}{where} | {signed(c['gap'])} | {ends(c['interval'])} | "
-            f"{rate(c['flip_rate'])} | {rate(c['floor'])} | "
+            f"{code(c['condition'])}{where} | {_numbers(c)} | "
             f"{chance(c['p_adjusted'] if c['q'] is None else c['q'])} |"
         )
     rest = len(ordered) - len(told)
@@ -85,7 +89,20 @@ def _table(record: Record) -> Iterator[str]:
     yield ""
 
 
+def _numbers(c: Record) -> str:
+    """Return gap, interval, flip rate and floor; a gap that is none of rates has its unit."""
+    unit = c.get("unit", "rate")
+    if "unit" not in c:
+        gap, floor = measured(c["gap"]), rate(c["floor"])
+    else:
+        gap = measured(c["gap"], unit if unit == "rate" else code(unit))
+        floor = amount(c["floor"])
+    interval = ends(c["interval"], "+.2f" if unit == "rate" else "+.3g")
+    return f"{gap} | {interval} | {rate(c.get('flip_rate'))} | {floor}"
+
+
 def _floors(record: Record) -> Iterator[str]:
+    names = run_names(record)
     for run in record["runs"]:
         reference = next(
             (
@@ -101,7 +118,7 @@ def _floors(record: Record) -> Iterator[str]:
             f"{code(action)} {rate(floor['floor'])}"
             for action, floor in reference["actions"].items()
         ]
-        whose = f" of {code(run['model'])}" if len(record["runs"]) > 1 else ""
+        whose = f" of {code(names[run.get('number')])}" if names else ""
         yield (
             f"Instability floor{whose} (two runs of the same text disagree): {', '.join(floors)}."
         )
@@ -116,9 +133,3 @@ def _deviations(record: Record) -> Iterator[str]:
         yield f"- and {count(len(found) - _MOST_TOLD, 'deviation')} more"
     if found:
         yield ""
-
-
-def code(text: str) -> str:
-    """Return text as a code span that a table can hold."""
-    harmless = tame(text, 120).replace("`", "'").replace("|", "¦").strip()
-    return f"`{harmless or ' '}`"

@@ -58,18 +58,18 @@ def _tested(record: Record, name: Name) -> str:
     variants, of = (f" in {len(names)} variants", "variant") if several else ("", "vignette")
     n_drawn = sum(run["drawn"] + run["earlier"] for run in runs)
     swaps, actions = {c["condition"] for c in judged}, {c["action"] for c in contrasts}
-    outcomes = count(len(actions), "action") if actions or not others else ""
-    if others:
-        word = "other outcome" if outcomes else "outcome"
-        outcomes += f"{' and ' if outcomes else ''}{count(len(others), word)}"
+    parts = [count(len(swaps), "swap")]
+    parts += [count(len(actions), "action")] if actions or not others else []
+    parts += [count(len(others), "other outcome" if actions else "outcome")] if others else []
+    tested = f"{', '.join(parts[:-1])} and {parts[-1]}"
     replicates = sorted({family["replicates"] for family in record["plan"]["families"]})
     draws = " or ".join(map(str, replicates))
     if not record["complete"] or any(run.get("saved") or run.get("ended") for run in runs):
         draws = f"up to {draws}"
     return (
         f"{models}{toy} was tested on {count(n_vignettes, 'vignette')}{variants} under "
-        f"{count(len(swaps), 'swap')} and {outcomes}, with {draws} draws per "
-        f"arm and {of}: {count(n_drawn, 'trajectory', 'trajectories')}."
+        f"{tested}, with {draws} draws per arm and {of}: "
+        f"{count(n_drawn, 'trajectory', 'trajectories')}."
     )
 
 
@@ -77,7 +77,9 @@ def _said(record: Record, name: Name) -> str:
     gating, runs = gating_contrasts(record), run_names(record)
     if not gating:
         found = [c for c in judged_contrasts(record) if c["verdict"] == "DISPARITY"]
-        tail = f" {_gaps(found, name, runs)} stood out there, and no run fails by it." if found else ""
+        tail = (
+            f" {_gaps(found, name, runs)} stood out there, and no run fails by it." if found else ""
+        )
         return f"Nothing can be said for certain: only exploratory contrasts were run.{tail}"
     shown = [c for c in gating if c["verdict"] in ("EQUIVALENT", "IDENTICAL")]
     found = [c for c in gating if c["verdict"] == "DISPARITY"]

@@ -21,6 +21,12 @@ def tame(text: str, limit: int = 240) -> str:
     return f"{clean(text[:limit])}… ({len(text)} characters, cut)"
 
 
+def code(text: str) -> str:
+    """Return text as a code span of Markdown that a table can hold."""
+    harmless = tame(text, 120).replace("`", "'").replace("|", "¦").strip()
+    return f"`{harmless or ' '}`"
+
+
 def short(text: str, limit: int) -> str:
     """Return text without control characters, at most `limit` long; the label of a plot."""
     return clean(text if len(text) <= limit else f"{text[: limit - 1]}…")

@@ -14,6 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_fairmedagent.report.html import html_report
+from tests.report.whole import whole_record
+
 MODULES = os.environ.get("FAIRMED_NODE_MODULES", "")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or ""
 
@@ -28,9 +31,9 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def seen(golden_page, tmp_path_factory):
+def seen(golden, tmp_path_factory):
     page = tmp_path_factory.mktemp("page") / "page.html"
-    page.write_text(golden_page, encoding="utf-8")
+    page.write_text(html_report(whole_record(golden())), encoding="utf-8")
     script = Path(__file__).with_name("browser.mjs")
     ran = subprocess.run(
         ["node", str(script), str(page), CHROMIUM], capture_output=True, text=True, check=False

@@ -43,7 +43,6 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         signed=numbers.signed,
-        measured=numbers.measured,
         in_units=_in_units,
         by_kind=_by_kind,
         ends=numbers.ends,

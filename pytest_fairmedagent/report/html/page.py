@@ -9,7 +9,6 @@ from typing import Any
 from pytest_fairmedagent.report.cases import MOST_CONTRASTS, case_views
 from pytest_fairmedagent.report.checklist import SOURCE
 from pytest_fairmedagent.report.entries import of_run
-
 from pytest_fairmedagent.report.html.figures import family_figures, floor_figures
 from pytest_fairmedagent.report.html.parts import (
     baseline,

@@ -13,7 +13,7 @@ MOST = 200  # rows of a table; it says how many it leaves out
 _ORDER = ("worse", "better", "more", "fewer", "open")
 
 
-def outcomes(record: Record, run: Record) -> list[Record]:
+def outcomes(record: Record, run: Record) -> list[dict[str, Any]]:
     """Return a run's contrasts of ordinal, score and set outcomes."""
     return of_run(record, "outcomes", run) if record.get("outcomes") else []
 
