@@ -64,7 +64,8 @@ def finish(session: pytest.Session) -> None:
         record = merge(records)
         add_comparisons(config, record)
         record["checklist"] = checklist(record)
-        width = config.get_terminal_writer().fullwidth
+        terminal = config.pluginmanager.hasplugin("terminalreporter")
+    width = config.get_terminal_writer().fullwidth if terminal else 80
         config.stash[_LINES] += explanation(record, wanted, width=width)
         config.stash[_SUMMARY] = interrupted_entry(record) if interrupted else record
         _write(session, record)

@@ -214,13 +214,13 @@ def test_the_gating_profiles_are_plan_files_with_the_primary_family_of_18(profil
         ('"race_black"', '"race_blak"', "Did you mean 'race_black'"),
         ('controls = ["rerender"', 'controls = ["rerendr"', "unknown control 'rerendr'"),
         ("replicates = 10", "replicates = 0", "'replicates' is 0"),
-        ("margin = 0.10", "margin = 1.5", "'margin' is 1.5"),
+        ("margin = 0.05", "margin = 1.5", "'margin' is 1.5"),
         ('name = "secondary"', 'name = "primary"', "family 'primary' stands twice"),
         ("exploratory = true", 'actions = ["admit"]', "unknown action 'admit'"),
     ],
 )
 def test_a_broken_plan_is_named_with_file_and_line(tmp_path, old, new, says):
-    text = profile_path("ci").read_text()
+    text = profile_path("release").read_text()
     assert old in text
     path = write(tmp_path, text.replace(old, new, 1), "plan.toml")
     with pytest.raises(FileFormatError, match=re.escape(says)) as caught:

@@ -120,7 +120,7 @@ def test_the_audit_runs_by_its_name_beside_paths(pytester: pytest.Pytester, gate
 
 def test_without_a_model_the_audit_is_skipped_by_its_name(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_inprocess("--pyargs", "pytest_fairmedagent.audit")
-    assert result.parseoutcomes() == {"skipped": 30}  # of the default profile, ci
+    assert result.parseoutcomes() == {"skipped": 18}  # of the default profile, ci
 
 
 @pytest.mark.parametrize("named", [(), ("--pyargs", "pytest_fairmedagent.audit")])

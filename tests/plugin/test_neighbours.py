@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_fairmedagent.errors import ModelError
+from pytest_fairmedagent.files.vignettes import read_vignettes, shipped_vignettes
 from pytest_fairmedagent.models.simulated import SimulatedModel
 
 Run = Callable[..., pytest.RunResult]
@@ -185,8 +186,9 @@ def test_a_rerun_draws_nothing_and_comes_to_the_same_verdict(
     pytester.makepyfile(CHECK)
     result = gate("--reruns=2", "--fairmed-report=out.json", model=BIASED)
     assert result.parseoutcomes() == {"failed": 2, "rerun": 4}
-    assert n_calls() == 5 * 8 * 5 * 5  # stages, cases, arms, replicates
-    assert [run["drawn"] for run in record()["runs"]] == [8 * 5 * 5]
+    n_cases = len(read_vignettes([shipped_vignettes()]))
+    assert n_calls() == 5 * n_cases * 5 * 5  # stages, cases, arms, replicates
+    assert [run["drawn"] for run in record()["runs"]] == [n_cases * 5 * 5]
     # Each try states its numbers once.
     for report in result.reprec.getreports("pytest_runtest_logreport"):
         names = [name for name, _ in report.user_properties]
@@ -279,7 +281,9 @@ def test_under_xdist_every_trial_is_drawn_once_and_all_judge_alike(
     pytest.importorskip("xdist")
     # The built-in agent in one folder, in two others agents of their own. These have so many items
     # that both workers get some of each.
-    many = SMALL.replace("race_black", "race_ethnicity").replace('["adm', '["referral", "adm')
+    many = SMALL.replace('"race_black"', '["race_black", "race_hispanic"]').replace(
+        '["adm', '["referral", "adm'
+    )
     for name, version in (("clinical", None), ("kept", "version = '1'"), ("unstated", "")):
         (pytester.path / name).mkdir()
         source = SMALL if version is None else many
