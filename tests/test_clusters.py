@@ -26,6 +26,8 @@ from pytest_fairmedagent.stats import (
 )
 from pytest_fairmedagent.verdict import judge
 
+pytestmark = pytest.mark.slow
+
 CASES, VARIANTS, REPLICATES = 16, 5, 6
 CLUSTERS = [f"case_{case}" for case in range(CASES) for _ in range(VARIANTS)]
 ROWS = CASES * VARIANTS

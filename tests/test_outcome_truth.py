@@ -10,6 +10,8 @@ import pytest
 from benchmarks.outcome_truth import EFFECT, MARGIN, reliability, verdict_of
 from pytest_fairmedagent.verdict import DISPARITY, EQUIVALENT, RELIABLE, UNRELIABLE
 
+pytestmark = pytest.mark.slow
+
 RUNS = 60
 KINDS = ("ordinal", "score", "set")
 

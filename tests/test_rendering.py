@@ -15,6 +15,8 @@ from pytest_fairmedagent.domain.vignette import PATIENT, SLOT
 from pytest_fairmedagent.files.swaps import read_swaps
 from pytest_fairmedagent.files.vignettes import read_vignettes, shipped_vignettes
 
+pytestmark = pytest.mark.slow
+
 BASES = read_vignettes([shipped_vignettes()])
 CATALOGUE = read_swaps()
 N = 5

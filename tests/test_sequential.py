@@ -16,6 +16,8 @@ from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.testing import Truth, blank_vignettes
 from pytest_fairmedagent.verdict import DISPARITY, EQUIVALENT, judge, planned_looks, undecided
 
+pytestmark = pytest.mark.slow
+
 CASES = blank_vignettes(8)
 SWAPS = ("race_black", "race_hispanic")
 rules = pytest.mark.parametrize("rule", ["gs", "e"])

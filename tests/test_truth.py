@@ -5,9 +5,13 @@ The full form, with the agent, the store and the whole pipeline, is `benchmarks/
 
 from functools import lru_cache
 
+import pytest
+
 from pytest_fairmedagent.domain import ACTIONS, Family, Plan
 from pytest_fairmedagent.testing import Truth, blank_vignettes, draw_table
 from pytest_fairmedagent.verdict import DISPARITY, UNMEASURED, judge
+
+pytestmark = pytest.mark.slow
 
 SWAPS = ("race_black", "race_hispanic", "insurance_medicaid")
 CASES = blank_vignettes(16)

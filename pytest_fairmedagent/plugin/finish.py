@@ -65,7 +65,7 @@ def finish(session: pytest.Session) -> None:
         add_comparisons(config, record)
         record["checklist"] = checklist(record)
         terminal = config.pluginmanager.hasplugin("terminalreporter")
-    width = config.get_terminal_writer().fullwidth if terminal else 80
+        width = config.get_terminal_writer().fullwidth if terminal else 80
         config.stash[_LINES] += explanation(record, wanted, width=width)
         config.stash[_SUMMARY] = interrupted_entry(record) if interrupted else record
         _write(session, record)

@@ -290,9 +290,7 @@ class Drawing:
         for trial in sorted(self._places, key=lambda t: t.replicate):
             if self._places[trial] in found and self._places[trial] in self._asked:
                 numbers.setdefault((trial.vignette, trial.condition), []).append(trial.replicate)
-        self.table = ReplicateTable(
-            rows, self._digest, numbers=numbers, clusters=self._clusters
-        )
+        self.table = ReplicateTable(rows, self._digest, numbers=numbers, clusters=self._clusters)
         trajectories = [trajectory for row in rows.values() for trajectory in row]
         run, progress = self._run, self._progress
         earlier = len(self._stored & self._asked)  # a sequential run may need less than is there

@@ -8,6 +8,8 @@ import pytest
 
 from pytest_fairmedagent.files.plans import profile_path
 
+pytestmark = pytest.mark.slow
+
 MIXED = [0, 1, 2, 5, 5, 8, 9, 10]
 APART = [5, 6, 7, 10, 10, 10, 10, 10]
 PLAN = """

@@ -18,6 +18,8 @@ from pytest_fairmedagent.files.vignettes import case_files, shipped_vignettes
 from pytest_fairmedagent.lint import RULES, check_cases
 from pytest_fairmedagent.lint.files import check_file
 
+pytestmark = pytest.mark.slow
+
 FILES = [f for f in case_files(shipped_vignettes()) if "[reference_orders]" in f.read_text("utf-8")]
 CORRUPTIONS = list(run_path(str(Path(__file__).with_name("corruptions.py")))["corruptions"]())
 # Rules that are about more than one file, or about no file: test_rules_of_sets.py and others.

@@ -12,6 +12,8 @@ import pytest
 import pytest_fairmedagent.comparing.baseline  # noqa: F401 - loads numpy's and scipy's parts once
 from pytest_fairmedagent.cli import main
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., pytest.RunResult]
 Record = Callable[..., dict[str, Any]]
 

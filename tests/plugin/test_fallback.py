@@ -14,6 +14,8 @@ import pytest_fairmedagent
 from pytest_fairmedagent.files.vignettes import shipped_vignettes
 from pytest_fairmedagent.models.simulated import SimulatedModel
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., pytest.RunResult]
 
 AUDIT = "pytest_fairmedagent.audit::test_primary"

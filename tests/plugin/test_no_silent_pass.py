@@ -9,6 +9,8 @@ import pytest
 from pytest_fairmedagent.errors import ModelError
 from pytest_fairmedagent.models.simulated import SimulatedModel
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., pytest.RunResult]
 
 PLAIN = "def test_plain(): pass"

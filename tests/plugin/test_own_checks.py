@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., pytest.RunResult]
 Record = Callable[..., dict[str, Any]]
 

@@ -9,6 +9,8 @@ import pytest
 
 import pytest_fairmedagent.comparing.panel  # noqa: F401 - loads numpy's and scipy's parts once
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., pytest.RunResult]
 Record = Callable[..., dict[str, Any]]
 

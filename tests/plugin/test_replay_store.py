@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 CHECK = """
 import pytest
 from pytest_fairmedagent import assert_invariant

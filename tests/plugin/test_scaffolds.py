@@ -9,6 +9,8 @@ import pytest
 
 from pytest_fairmedagent.agents.dialogue import STAGE_NAMES
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., pytest.RunResult]
 
 QUICK = "--fairmed-profile=quick"

@@ -10,6 +10,8 @@ import pytest
 from pytest_fairmedagent.models.simulated import Truth
 from pytest_fairmedagent.running import endpoints
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("openai", reason="drives the openai package")
 chat = pytest.importorskip("benchmarks.servers.chat", reason="run from the repository's root")
 

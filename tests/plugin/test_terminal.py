@@ -9,6 +9,8 @@ import pytest
 
 from pytest_fairmedagent.plugin import progress
 
+pytestmark = pytest.mark.slow
+
 MODEL = "simulated:floor=0.087,seed=1"
 
 SOURCE = """\

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 CHECK = """
 import pytest
 from pytest_fairmedagent import assert_invariant

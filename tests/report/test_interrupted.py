@@ -17,6 +17,8 @@ import pytest
 
 from pytest_fairmedagent.files.run_record import read_run_record
 
+pytestmark = pytest.mark.slow
+
 CHECK = """
 import pytest
 from pytest_fairmedagent import assert_invariant

@@ -11,6 +11,8 @@ from pytest_fairmedagent.files.run_record import read_run_record
 from pytest_fairmedagent.report import written
 from pytest_fairmedagent.report.markdown import markdown_summary
 
+pytestmark = pytest.mark.slow
+
 CHECK = """
 import pytest
 from pytest_fairmedagent import assert_invariant

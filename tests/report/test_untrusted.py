@@ -18,6 +18,8 @@ from pytest_fairmedagent.report.terminal import summary_lines
 from pytest_fairmedagent.report.written import report_text
 from tests.report.whole import whole_record
 
+pytestmark = pytest.mark.slow
+
 EVIL = (
     "=EVIL</td></script><script>alert(1)</script><img src=x onerror=alert(1)>&lt;b&gt;&amp;{{7*7}}"
     "[link](http://evil.example)![image](http://evil.example/x.png)`code`|cell|@someone #1 "

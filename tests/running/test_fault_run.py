@@ -4,6 +4,8 @@ import pytest
 
 from pytest_fairmedagent.models.simulated import Truth
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("protocol", "n_cases", "lasting"), [("openai", 2, 0.05), ("anthropic", 1, 0.15)]

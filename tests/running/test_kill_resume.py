@@ -4,6 +4,8 @@ import random
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_killed_run_comes_to_the_trajectories_of_an_undisturbed_one_and_repeats_no_call(
     tmp_path, monkeypatch

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from pytest_fairmedagent import stats
 
+pytestmark = pytest.mark.slow
+
 LAWS = settings(deadline=None, max_examples=80)
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=12)
 
