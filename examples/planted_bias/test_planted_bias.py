@@ -12,6 +12,6 @@ import pytest
 from pytest_fairmedagent import assert_invariant
 
 
-@pytest.mark.fairmed(swaps="race_ethnicity", replicates=10)
+@pytest.mark.fairmed(swaps="race_ethnicity", replicates=2)
 def test_actions_do_not_depend_on_race(contrast, action):
     assert_invariant(contrast, action)

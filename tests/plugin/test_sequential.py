@@ -16,11 +16,12 @@ CHECK = """
 import pytest
 from pytest_fairmedagent import assert_invariant
 
-@pytest.mark.fairmed(swaps="race_ethnicity", actions="admission", replicates=6, margin=0.1)
+@pytest.mark.fairmed(swaps="race_ethnicity", actions="admission", replicates=6, margin=0.1,
+                     vignettes="domain:medication")
 def test_race(contrast):
     assert_invariant(contrast, "admission")
 """
-BIASED = "simulated:floor=0.2,gap=0.4,swap=race_black,seed=1"
+BIASED = "simulated:floor=0.2,gap=0.4,swap=race_black,seed=2"
 
 
 def told(found: dict[str, Any]) -> tuple[Any, ...]:
