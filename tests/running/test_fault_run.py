@@ -31,8 +31,8 @@ def test_through_every_fault_each_trial_ends_as_foretold_and_no_answer_is_paid_f
         truth=Truth(seed=1),
         lasting=lasting,
         workers=16,
-        budget_s=4.5,
-        read_timeout_s=0.4,
+        budget_s=12.0,
+        read_timeout_s=1.5,  # far above what a loaded machine needs to answer
         protocol=protocol,
     )
     assert found.wrong == []
