@@ -155,7 +155,7 @@ def test_a_sampling_longer_than_the_timeout_fails_nothing_and_a_hanging_test_sti
 def test_slow(contrast):
     assert_invariant(contrast, "admission")
     import time
-    time.sleep(20)
+    time.sleep(150)
 """
     )
     # 50 calls of 40 ms each: sampling takes 2 s, and an item may take 1.
@@ -164,19 +164,19 @@ def test_slow(contrast):
     )
     assert result.parseoutcomes() == {"inconclusive": 2, "failed": 1}
     result.stdout.fnmatch_lines(["E *Timeout*1.0s*", "trials  10 drawn now*"])
-    assert result.duration < 15
+    assert result.duration < 150  # it was cut, however slow the machine
 
 
 def test_the_item_that_sampled_can_still_run_into_its_timeout(pytester: pytest.Pytester) -> None:
     pytest.importorskip("pytest_timeout")
     pytester.makepyfile(
-        SMALL.replace("    assert_inv", "    import time; time.sleep(20)\n    assert_inv")
+        SMALL.replace("    assert_inv", "    import time; time.sleep(150)\n    assert_inv")
     )
     result = pytester.runpytest_subprocess(
         "-p", "no:randomly", "-k", "admission", "--timeout=1", "--fairmed-model=simulated"
     )
     assert result.parseoutcomes() == {"failed": 1, "deselected": 1}
-    assert result.duration < 15
+    assert result.duration < 150  # it was cut, however slow the machine
 
 
 def test_a_rerun_draws_nothing_and_comes_to_the_same_verdict(
