@@ -12,6 +12,7 @@ import pytest
 from pytest_fairmedagent.domain import Trajectory, Trial
 from pytest_fairmedagent.errors import StoreError
 from pytest_fairmedagent.models.base import Reply
+from pytest_fairmedagent.running.database import SCHEMA_VERSION
 from pytest_fairmedagent.running.store import Draw, Store
 
 DRAW = Draw(Trial("case", "reference", 0), "k" * 64, 0)
@@ -189,7 +190,7 @@ def test_a_store_of_another_schema_is_refused_by_name(tmp_path):
     Store(tmp_path).close()
     with sqlite3.connect(tmp_path / "runs.sqlite") as db:
         db.execute("PRAGMA user_version=99")
-    with pytest.raises(StoreError, match=r"schema version 99, expected \d"):
+    with pytest.raises(StoreError, match=f"schema version 99, expected {SCHEMA_VERSION}"):
         Store(tmp_path)
 
 
