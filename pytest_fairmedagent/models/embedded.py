@@ -89,6 +89,7 @@ class EmbeddedModel:
             "workers": self.workers,
             "schema_mode": "grammar without white space",
             "prompt_cache": "one slot",
+            "flash_attention": "off",
             "seed": "sent",
             "decoding": self._decoding.describe(),
         }
@@ -140,6 +141,8 @@ class EmbeddedModel:
         # It keeps up to 8 GiB of old prompts otherwise, about 10 MiB each, and is no faster here:
         # what arms of one case share is still in the slot.
         params.cache_ram_mib = 0
+        # Its code for CPUs is slow over few tokens and a long context, which is what stages are.
+        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
         # llama.cpp always listens on a loopback port. The key shuts it to all but this process.
         params.api_keys = [self._key]
         params.ui = params.endpoint_slots = params.endpoint_props = False
