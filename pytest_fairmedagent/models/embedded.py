@@ -1,38 +1,31 @@
-"""A real small language model inside this process, through llama.cpp (xllamacpp)."""
+"""A real small language model on this machine, through llama.cpp (xllamacpp). No server."""
 
 from __future__ import annotations
 
-import json
 import os
-import secrets
-import threading
 from collections.abc import Mapping, Sequence
-from http.client import HTTPConnection, HTTPException
 from importlib.metadata import version
 from typing import Any
-from urllib.parse import urlsplit
 
 import xllamacpp
 
 from pytest_fairmedagent.errors import OVERLOADED, SERVER_ERROR, TOO_LONG, ModelError
 from pytest_fairmedagent.models import weights
-from pytest_fairmedagent.models.base import Decoding, Message, Planned, Reply, Request
+from pytest_fairmedagent.models.base import Decoding, Planned, Reply, Request
 from pytest_fairmedagent.models.faults import as_reply
 from pytest_fairmedagent.models.hosts import plain
+from pytest_fairmedagent.models.llama_process import THREADS, LlamaError, LlamaProcess
 from pytest_fairmedagent.models.window import Ruler, extremes
 
 N_CTX = 4096
-# One thread a worker: two threads of one model wait for each other at every layer, and come to a
-# crawl when anything else wants the cores. Two single-thread models scale.
-THREADS = 1
 
 
 class EmbeddedModel:
-    """Answers on this machine, one single-thread llama.cpp for each worker."""
+    """Answers on this machine: each worker has a single-thread llama.cpp of its own."""
 
     seeded = True
     endpoints: tuple[str, ...] = ()
-    call_limit_s: float | None = None  # a thread inside llama.cpp cannot be left to itself
+    call_limit_s: float | None = None  # it is this machine, however slow
 
     def __init__(
         self,
@@ -51,11 +44,9 @@ class EmbeddedModel:
         self._path = path
         self._decoding = decoding
         self._n_ctx = int(decoding.parameters.get("num_ctx", N_CTX))
-        self._key = secrets.token_hex(16)
         self._weights = ""
         self._digest = ""
-        self._servers: list[Any] = []
-        self._locks = [threading.Lock() for _ in range(self.workers)]
+        self._servers: list[LlamaProcess] = []
 
     def open(self) -> None:
         """Load the weights for each worker and ask each something."""
@@ -64,7 +55,8 @@ class EmbeddedModel:
         file = weights.find_weights(self._path)
         self._weights, self._digest = file.name, weights.digest(file)
         self.toy = weights.is_toy(file)
-        self._servers = [self._load(str(file)) for _ in range(self.workers)]
+        for _ in range(self.workers):
+            self._servers.append(self._load(str(file)))
         # The first call of a fresh server pages the weights in and starts from no cache. It is
         # made here, so that it is nobody's first draw.
         hello = Request("warm-up", ({"role": "user", "content": "Hello."},), {}, 0, 1)
@@ -74,8 +66,7 @@ class EmbeddedModel:
     def prepare(self, planned: Sequence[Planned]) -> None:
         """See whether the longest prompt of a plan fits the window that was loaded."""
         _, longest = extremes(planned, Ruler())
-        with self._locks[0]:
-            self._refuse_what_would_be_cut(longest.where, longest.request, 0)
+        self._refuse_what_would_be_cut(longest.where, longest.request, 0)
 
     def configuration(self) -> Mapping[str, object]:
         """Return what identifies weights, runtime and decoding."""
@@ -94,6 +85,10 @@ class EmbeddedModel:
             "decoding": self._decoding.describe(),
         }
 
+    def known(self) -> Mapping[str, object]:
+        """Return what is sent of the decoding."""
+        return {"decoding": self._decoding.describe()}
+
     def chat(self, request: Request, worker: int) -> Reply:
         """Return the model's answer, which the grammar holds to the schema."""
         body: dict[str, Any] = {
@@ -105,51 +100,29 @@ class EmbeddedModel:
         }
         if request.schema:
             body["grammar"] = _grammar(request.schema)
-        with self._locks[worker]:
-            if not self._servers:
-                raise ModelError(f"{self.name}: the model is closed")
-            try:
-                self._refuse_what_would_be_cut(f"stage {request.stage}", request, worker)
-                answer = self._servers[worker].handle_chat_completions(body)
-                return self._reply(answer, request)
-            except (RuntimeError, ValueError) as error:
-                raise ModelError(f"{self.name}: llama.cpp refused: {plain(error)}") from error
-            except ModelError as error:
-                return as_reply(error)
+        try:
+            self._refuse_what_would_be_cut(f"stage {request.stage}", request, worker)
+            return self._reply(self._server(worker).chat(body), request)
+        except LlamaError as error:
+            raise ModelError(f"{self.name}: llama.cpp refused: {plain(error)}") from error
+        except ModelError as error:
+            return as_reply(error)
 
     def close(self) -> None:
-        """Let the models go, once the calls under way have ended.
+        """Let the models go, once the calls under way have ended."""
+        servers, self._servers = self._servers, []
+        for server in servers:
+            server.close()
 
-        A thread that is still inside llama.cpp when the interpreter ends brings the process down.
-        """
-        for lock in self._locks:
-            lock.acquire()
-        try:
-            self._servers = []
-        finally:
-            for lock in self._locks:
-                lock.release()
+    def _server(self, worker: int) -> LlamaProcess:
+        if not self._servers:
+            raise ModelError(f"{self.name}: the model is closed")
+        return self._servers[worker]
 
-    def _load(self, file: str) -> Any:
-        params = xllamacpp.CommonParams()
-        params.model.path = file
-        params.n_ctx = self._n_ctx
-        params.n_parallel = 1  # several slots make an answer depend on what shares its batch
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = THREADS
-        params.warmup = False
-        params.verbosity = 0  # or llama.cpp writes into the middle of pytest's output
-        # It keeps up to 8 GiB of old prompts otherwise, about 10 MiB each, and is no faster here:
-        # what arms of one case share is still in the slot.
-        params.cache_ram_mib = 0
-        # Its code for CPUs is slow over few tokens and a long context, which is what stages are.
-        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
-        # llama.cpp always listens on a loopback port. The key shuts it to all but this process.
-        params.api_keys = [self._key]
-        params.ui = params.endpoint_slots = params.endpoint_props = False
-        params.n_threads_http = 1
+    def _load(self, file: str) -> LlamaProcess:
         try:
-            return xllamacpp.Server(params)
-        except RuntimeError as error:
+            return LlamaProcess(file, n_ctx=self._n_ctx)
+        except LlamaError as error:
             raise ModelError(
                 f"{self.name}: llama.cpp cannot load {file}: {plain(error)}\n"
                 "  the file may be cut or of an architecture that this version does not know, or "
@@ -161,7 +134,7 @@ class EmbeddedModel:
         most = sum(len(m["content"].encode()) + 32 for m in request.messages) + 64
         if most + request.max_tokens <= self._n_ctx:
             return
-        n_prompt = self._count(request.messages, worker)
+        n_prompt = self._server(worker).count(request.messages)
         if n_prompt + request.max_tokens > self._n_ctx:
             raise self._too_long(n_prompt, where, request)
 
@@ -172,23 +145,6 @@ class EmbeddedModel:
             "  give a larger one: --fairmed-decoding num_ctx=..., or shorten the case",
             kind=TOO_LONG,
         )
-
-    def _count(self, messages: tuple[Message, ...], worker: int) -> int:
-        """Return the prompt's length in tokens, template included, by the model's own tokenizer."""
-        address = urlsplit(self._servers[worker].listening_address)
-        connection = HTTPConnection(address.hostname or "127.0.0.1", address.port, timeout=60)
-        try:
-            connection.request(
-                "POST",
-                "/v1/chat/completions/input_tokens",
-                json.dumps({"messages": [dict(message) for message in messages]}),
-                {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"},
-            )
-            return int(json.loads(connection.getresponse().read())["input_tokens"])
-        except (OSError, HTTPException, ValueError, KeyError) as error:
-            raise ModelError(f"{self.name}: a prompt cannot be counted: {error!r}") from error
-        finally:
-            connection.close()
 
     def _reply(self, answer: Mapping[str, Any], request: Request) -> Reply:
         if error := answer.get("error"):

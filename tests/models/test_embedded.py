@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -106,12 +109,12 @@ def test_the_configuration_says_which_weights_and_runtime_answer(model: Embedded
 
 def test_its_loopback_port_is_shut_to_everyone_else(model: EmbeddedModel) -> None:
     for server in model._servers:
-        address = urlsplit(server.listening_address)
+        address = urlsplit(server.address)
         connection = HTTPConnection(str(address.hostname), address.port, timeout=10)
         connection.request("POST", "/v1/chat/completions", '{"messages": []}')
         assert connection.getresponse().status == 401
         connection.close()
-    assert model._key not in json.dumps(model.configuration())
+        assert server.key not in json.dumps(model.configuration())
 
 
 def test_a_file_that_llama_cpp_cannot_load_is_named(tmp_path: Any) -> None:
@@ -150,8 +153,7 @@ print("whole", ended.get(timeout=60).output_tokens > 1)
 
 
 def test_ctrl_c_during_a_call_is_seen_at_once_and_closing_waits_for_the_call() -> None:
-    # Leaving the interpreter while a thread is inside llama.cpp ends in a segmentation fault. That
-    # nothing is on stderr shows that llama.cpp keeps its logs to itself, too.
+    # That nothing is on stderr shows that llama.cpp keeps its logs to itself, too.
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, installed_weights()],
         capture_output=True,
@@ -161,3 +163,48 @@ def test_ctrl_c_during_a_call_is_seen_at_once_and_closing_waits_for_the_call() -
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["interrupted", "True", "whole", "True"]
+
+
+def test_a_process_of_llama_cpp_that_is_killed_is_an_error_of_that_call(
+    request_: Request,
+) -> None:
+    model = EmbeddedModel(installed_weights(), decoding=Decoding(), workers=1)
+    model.open()
+    [server] = model._servers
+    os.kill(server._process.pid, signal.SIGKILL)
+    with pytest.raises(ModelError, match=r"process of llama\.cpp was ended by signal 9"):
+        model.chat(request_, 0)
+    model.close()
+    with pytest.raises(ModelError, match="the model is closed"):
+        model.chat(request_, 0)
+
+
+ABANDONED = """
+import os, signal, sys
+from pytest_fairmedagent.models.base import Decoding
+from pytest_fairmedagent.models.embedded import EmbeddedModel
+
+model = EmbeddedModel(sys.argv[1], decoding=Decoding(), workers=1)
+model.open()
+print(model._servers[0].address, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_no_process_of_llama_cpp_outlives_a_run_that_is_killed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ABANDONED, installed_weights()],
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    port = urlsplit(done.stdout.strip()).port
+    assert port
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)):
+                return
+        time.sleep(0.05)
+    pytest.fail("it still listens")
