@@ -8,6 +8,7 @@ from typing import Any
 
 import anthropic
 
+from pytest_fairmedagent.domain import PATIENT_LINE
 from pytest_fairmedagent.errors import MALFORMED, ModelError
 from pytest_fairmedagent.models.base import Reply, Request, Schema
 from pytest_fairmedagent.models.faults import as_reply
@@ -68,10 +69,18 @@ class AnthropicModel(HostedModel):
             lambda: (client.api_key, client.auth_token),
         )
         try:
-            self._form = self._form_of(client)
+            told = self._told_of_model(client)
         except BaseException:
             client.close()
             raise
+        # Its newest models refuse a forced tool, its older ones know no output formats. Compatible
+        # servers say nothing of either and are asked for the tool, the older of the two.
+        formats: Any = told
+        for name in ("capabilities", "structured_outputs", "supported"):
+            formats = formats.get(name) if isinstance(formats, dict) else None
+        self._form = OUTPUT_FORMAT if formats is True else FORCED_TOOL
+        # An alias comes with the model that it stands for at present.
+        self._reported = plain(told.get("id") or "unattested")
         self._client = client
 
     def configuration(self) -> Mapping[str, object]:
@@ -79,6 +88,7 @@ class AnthropicModel(HostedModel):
         return {
             "backend": "anthropic",
             "model": self._model,
+            "model_reported": self._reported,
             "weights": "unattested",
             "server": self._server.url,
             "workers": self.workers,
@@ -98,39 +108,32 @@ class AnthropicModel(HostedModel):
 
     def _body(self, request: Request) -> dict[str, Any]:
         return {
-            "messages": [dict(m) for m in request.messages if m["role"] != "system"],
+            "messages": _messages(request),
             **_system(request),
             **(_format if self._form == OUTPUT_FORMAT else _tool)(request.schema),
             **self._decoding.sampling(),
         }
 
     def _connect(self, key: str | None) -> Any:
-        options = self._options(anthropic.Timeout)
+        options = self._options(anthropic)
         try:
             return anthropic.Anthropic(api_key=key, base_url=self._base_url, **options)
         except anthropic.AnthropicError as error:
             raise ModelError(f"Anthropic: {plain(error)}") from None  # a profile that is broken
 
-    def _form_of(self, client: Any) -> str:
-        """Return the form of answers that this model takes, as the server describes the model.
-
-        Its newest models refuse a forced tool, its older ones know no output formats. Compatible
-        servers say nothing of either and are asked for the tool, the older of the two.
-        """
+    def _told_of_model(self, client: Any) -> dict[str, Any]:
+        """Return what the server says of the model; nothing where it knows no such question."""
         retrieve = client.models.with_raw_response.retrieve
         try:
-            told = self._server.read(lambda: retrieve(self._model))
+            return self._server.read(lambda: retrieve(self._model))
         except ModelError as error:
-            # Where the server only stumbled, the tool would be another configuration by chance.
+            # Where the server only stumbled, it would be another configuration by chance.
             if error.transient and error.kind != MALFORMED:
                 raise
-            return FORCED_TOOL
-        formats: Any = told
-        for name in ("capabilities", "structured_outputs", "supported"):
-            formats = formats.get(name) if isinstance(formats, dict) else None
-        return OUTPUT_FORMAT if formats is True else FORCED_TOOL
+            return {}
 
     def _reply(self, body: Mapping[str, Any]) -> Reply:
+        self._check_unchanged(body)
         content = body.get("content")
         if not isinstance(content, list):
             raise self._server.malformed("it has no list 'content'")
@@ -141,10 +144,13 @@ class AnthropicModel(HostedModel):
         finish = _FINISH.get(reason, reason)
         if self._form == FORCED_TOOL and finish == "stop" and not given:
             finish = NO_TOOL
+        text = json.dumps(given[0], ensure_ascii=False) if given else "\n".join(prose)
+        if given and finish == "length":
+            text = ""  # an input that was cut comes closed, as if it had been whole
         read = count(body, "usage", "cache_read_input_tokens")
         written = count(body, "usage", "cache_creation_input_tokens")
         return Reply(
-            text=json.dumps(given[0], ensure_ascii=False) if given else "\n".join(prose),
+            text=text,
             finish=finish,
             input_tokens=count(body, "usage", "input_tokens") + read + written,
             cache_read_tokens=read,
@@ -159,7 +165,23 @@ def _system(request: Request) -> dict[str, Any]:
     text = "\n\n".join(m["content"] for m in request.messages if m["role"] == "system")
     if not text:
         return {}
-    return {"system": [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]}
+    return {"system": [_kept(text)]}
+
+
+def _messages(request: Request) -> list[dict[str, Any]]:
+    """Return the messages; the first is cut where arms begin to differ, and kept up to there.
+
+    A server keeps prefixes of some 1,000 tokens and more, and passes over the mark of shorter ones.
+    A case that has its descriptor inside the text is kept whole, for the replicates of its arm.
+    """
+    first, *rest = [dict(m) for m in request.messages if m["role"] != "system"]
+    shared, line, own = first["content"].rpartition(PATIENT_LINE)
+    parts = [_kept(shared), {"type": "text", "text": f"{line}{own}"}] if shared else [_kept(own)]
+    return [{**first, "content": parts}, *rest]
+
+
+def _kept(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}
 
 
 def _tool(schema: Schema) -> dict[str, Any]:

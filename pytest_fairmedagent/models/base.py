@@ -102,6 +102,9 @@ class ChatModel(Protocol):
     def configuration(self) -> Mapping[str, object]:
         """Return what identifies backend, weights, server and decoding. Called after `open`."""
 
+    def known(self) -> Mapping[str, object]:
+        """Return as much of `configuration` as is known before `open`: what the user chose."""
+
     def chat(self, request: Request, worker: int) -> Reply:
         """Answer one request. Raises ModelError for faults of the infrastructure only."""
 

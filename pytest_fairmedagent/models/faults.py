@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
@@ -21,7 +22,9 @@ from pytest_fairmedagent.models.base import OVER_WINDOW, Reply
 
 _PASSING_STATUS = {408, 409, 425, 429}  # and 5xx but 501
 _PASSING_WORDS = ("overloaded", "rate_limit", "timeout", "unavailable")
-_LASTING_WORDS = ("insufficient_quota", "billing", "credit balance")
+# Of the code or type of an error. Words of a rate limit may send one to a page called "billing".
+_LASTING_KINDS = ("insufficient_quota", "billing")
+_LASTING_WORDS = ("insufficient_quota", "credit balance")
 _POLICY_WORDS = ("content_filter", "content filter", "content_policy", "content management policy")
 # llama.cpp and so Ollama, Ollama itself (two of them), OpenAI and vLLM, Anthropic (two).
 _LONG_WORDS = (
@@ -56,7 +59,7 @@ def kind_of_refusal(status: int, kind: str, words: str) -> str:
         return REFUSED_BY_POLICY
     if any(word in said for word in _LONG_WORDS):
         return TOO_LONG
-    if any(word in said for word in _LASTING_WORDS):
+    if _lasts(kind, words):
         return REFUSED
     if "overloaded" in said or "unavailable" in kind or status in (503, 529):
         return OVERLOADED
@@ -69,11 +72,29 @@ def kind_of_refusal(status: int, kind: str, words: str) -> str:
 
 def passes(status: int, kind: str, words: str) -> bool:
     """Return whether another try may succeed. Overload comes under many a status: read the body."""
-    if any(word in f"{kind} {words}" for word in (*_LASTING_WORDS, *_LONG_WORDS)):
+    if _lasts(kind, words) or any(word in f"{kind} {words}" for word in _LONG_WORDS):
         return False
     if any(word in kind for word in _PASSING_WORDS) or words.startswith("overloaded"):
         return True
     return status in _PASSING_STATUS or (status >= 500 and status != 501)
+
+
+def status_of(body: object) -> int:
+    """Return the status that an error under status 200 would have had, by its `code`; else 200.
+
+    Some proxies hand the fault of the server behind them on like that.
+    """
+    inner = body.get("error", body) if isinstance(body, Mapping) else None
+    code = inner.get("code") if isinstance(inner, Mapping) else None
+    found = int(code) if isinstance(code, (int, str)) and str(code).isdecimal() else 200
+    return found if 400 <= found < 600 else 200
+
+
+def _lasts(kind: str, words: str) -> bool:
+    """Return whether the account is out of money: no other try will find it full."""
+    return any(word in kind for word in _LASTING_KINDS) or any(
+        word in f"{kind} {words}" for word in _LASTING_WORDS
+    )
 
 
 def as_reply(error: ModelError) -> Reply:
@@ -91,15 +112,26 @@ def as_reply(error: ModelError) -> Reply:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that a server asks to wait, given in ms, in seconds or as a date."""
+    """Return the seconds that a server asks to wait, given in ms, in seconds or as a date.
+
+    None where it says nothing, or nothing that can be understood. A date that has passed is 0.
+    """
+    advised = _number(headers.get("retry-after-ms"), 1000)
+    if advised is None:
+        advised = _number(headers.get("retry-after"), 1)
+    if advised is not None:
+        return advised
     try:
-        if "retry-after-ms" in headers:
-            return max(0.0, float(headers["retry-after-ms"]) / 1000)
-        value = headers.get("retry-after")
-        if value is None:
-            return None
-        if value.replace(".", "", 1).strip().isdigit():
-            return float(value)
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (TypeError, ValueError):
+        date = parsedate_to_datetime(headers.get("retry-after") or "")
+        return max(0.0, date.timestamp() - time.time())
+    except (TypeError, ValueError, OverflowError):
         return None
+
+
+def _number(value: str | None, parts: int) -> float | None:
+    """Return a header's number of seconds, 0 or more; None for anything else."""
+    try:
+        found = float(value or "") / parts
+    except ValueError:
+        return None
+    return found if 0 <= found < math.inf else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ from pytest_fairmedagent.models.faults import (
     passes,
     read_error,
     retry_after_s,
+    status_of,
 )
 from pytest_fairmedagent.models.hosts import check_base_url, plain, refuse_key_abroad
 
@@ -78,11 +80,18 @@ class HostedModel:
         self._base_url = base_url
         self._timeout_s = timeout_s
         self._client: Any = None
+        self._answers_as = ""
+        self._lock = threading.Lock()
 
     @property
     def endpoints(self) -> tuple[str, ...]:
         """The server that is asked."""
         return (self._base_url or os.environ.get(self.url) or self.home,)
+
+    def known(self) -> Mapping[str, object]:
+        """Return the server, and what is sent of the decoding."""
+        server = self.endpoints[0].rstrip("/")
+        return {"server": server, "decoding": self._decoding.describe()}
 
     def close(self) -> None:
         """Close the connections."""
@@ -90,12 +99,30 @@ class HostedModel:
             self._client.close()
             self._client = None
 
-    def _options(self, timeout: Callable[..., Any]) -> dict[str, Any]:
-        """Return what both packages' clients are made with; `timeout` is the package's class."""
+    def _check_unchanged(self, body: Mapping[str, Any]) -> None:
+        """Raise ModelError where another model answers than before: a table holds one model.
+
+        A name may be an alias, which the provider moves on, or a router's, behind which are many.
+        """
+        named = body.get("model")
+        if not isinstance(named, str) or not named:
+            return
+        with self._lock:
+            first = self._answers_as = self._answers_as or named
+        if named != first:
+            raise ModelError(
+                f"{self.name} was answered as {plain(named)}, and before as {plain(first)}\n"
+                "  measure one of them: name it, in place of what stands for both"
+            )
+
+    def _options(self, package: Any) -> dict[str, Any]:
+        """Return what both packages' clients are made with."""
         connect, read, write, pool = self._timeout_s
         return {
-            "timeout": timeout(connect=connect, read=read, write=write, pool=pool),
+            "timeout": package.Timeout(connect=connect, read=read, write=write, pool=pool),
             "max_retries": 0,  # the runner tries again, within its own budget of time
+            # A server that was not named would get the case, and of some versions the key.
+            "http_client": package.DefaultHttpxClient(follow_redirects=False),
         }
 
 
@@ -150,8 +177,7 @@ class Server:
         if not isinstance(answer, dict):
             raise self.malformed(f"{type(answer).__name__} where an object belongs")
         if answer.get("error"):
-            # Some proxies hand the fault of the server behind them on under status 200.
-            raise self._refusal(200, answer, None)
+            raise self._refusal(status_of(answer), answer, None)
         return answer
 
     def malformed(self, what: str) -> ModelError:
@@ -188,6 +214,9 @@ class Server:
             advice = f"\n  check {self.key_variable} in the environment"
         elif status == 404:
             advice = "\n  check the model's name and the base URL"
+        elif 300 <= status < 400:
+            place = plain((headers or {}).get("location", "another place"), self.keys())
+            advice = f"\n  it redirects to {place}, which is not followed: name the server itself"
         return ModelError(
             f"{self._plain(text)}: {self._plain(words)}{advice}",
             kind=kind_of_refusal(status, kind.lower(), words.lower()),

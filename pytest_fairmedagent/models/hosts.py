@@ -36,7 +36,12 @@ def local_endpoint(url: str) -> str | None:
     return f"localhost:{parts.port or (443 if parts.scheme == 'https' else 80)}"
 
 
-def check_base_url(url: str, *, option: str = "--fairmed-base-url") -> None:
+def check_base_url(
+    url: str,
+    *,
+    option: str = "--fairmed-base-url",
+    instead: str = "give the key in the environment instead",
+) -> None:
     """Raise ModelError for a URL that is none, or that carries a password of its own."""
     try:
         parts = urlsplit(url)
@@ -47,7 +52,7 @@ def check_base_url(url: str, *, option: str = "--fairmed-base-url") -> None:
         # It would be written into records, logs and reports along with the URL.
         raise ModelError(
             f"{option} carries a user name or password (…@{parts.hostname}), which would be "
-            "recorded\n  give the key in the environment instead"
+            f"recorded\n  {instead}"
         )
     if parts.scheme not in ("http", "https") or not parts.hostname or not port_ok:
         raise ModelError(f"{option} is {url!r}, expected http://HOST:PORT/... or https://HOST/...")

@@ -21,7 +21,7 @@ from typing import Any
 from pytest_fairmedagent.errors import TOO_LONG, ModelError
 from pytest_fairmedagent.models.base import OVER_WINDOW, Decoding, Planned, Reply, Request
 from pytest_fairmedagent.models.faults import as_reply
-from pytest_fairmedagent.models.ollama_host import UNATTESTED, Host, Timeout, alike, endpoint, urls
+from pytest_fairmedagent.models.ollama_host import UNATTESTED, Host, Timeout, alike, urls
 from pytest_fairmedagent.models.window import Ruler, extremes
 
 N_CTX = 8192
@@ -72,7 +72,7 @@ class OllamaModel:
     @property
     def endpoints(self) -> tuple[str, ...]:
         """The servers that are asked."""
-        return tuple(endpoint(url) for url in self._urls)
+        return tuple(self._urls)
 
     def open(self) -> None:
         """Identify the model, choose its window and load it, on every server."""
@@ -134,6 +134,10 @@ class OllamaModel:
             "decoding": self._decoding.describe(),
         }
 
+    def known(self) -> Mapping[str, object]:
+        """Return what is sent of the decoding."""
+        return {"decoding": self._decoding.describe()}
+
     def chat(self, request: Request, worker: int) -> Reply:
         """Return the model's answer. What it thought is no part of it."""
         if self._ruler.need(request) > self._n_ctx:
@@ -144,7 +148,9 @@ class OllamaModel:
             "format": dict(request.schema),
         }
         try:
-            answer = self._hosts[worker % len(self._hosts)].chat(self.name, body)
+            host = self._hosts[worker % len(self._hosts)]
+            answer = host.chat(self.name, body)
+            host.look_again(self.name, self._identity.weights)
         except ModelError as error:
             return as_reply(error)
         n_prompt = answer.prompt_eval_count or 0
@@ -253,7 +259,10 @@ class OllamaModel:
         trained = self._identity.trained
         advice = "shorten the case"
         if trained is None or self._n_ctx < trained:
-            advice = "give a larger window: --fairmed-decoding num_ctx=..., or " + advice
+            larger = "give a larger window: --fairmed-decoding num_ctx=..."
+            if "num_ctx" in self._decoding.parameters:
+                larger = "leave num_ctx out of --fairmed-decoding, and one that fits is chosen"
+            advice = f"{larger}, or {advice}"
         return ModelError(
             f"Ollama: the prompt of {planned.where} has {tokens} tokens; with "
             f"{planned.request.max_tokens} for the answer it would be cut at num_ctx={self._n_ctx}"

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
+import ipaddress
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-import ollama
-
 from pytest_fairmedagent.errors import CONNECTION_LOST, MALFORMED, TIMEOUT, TOO_LONG, ModelError
 from pytest_fairmedagent.models.faults import kind_of_refusal
-from pytest_fairmedagent.models.hosts import check_base_url, plain, refuse_key_abroad
+from pytest_fairmedagent.models.hosts import (
+    check_base_url,
+    local_endpoint,
+    plain,
+    refuse_key_abroad,
+)
 
 KEY = "OLLAMA_API_KEY"
 HOST = "OLLAMA_HOST"
@@ -22,8 +28,24 @@ Timeout = tuple[float, float, float, float]  # connect, read, write, pool, in se
 
 _PASSING_STATUS = {408, 429, 500, 502, 503, 504}
 _WEIGHTS_FORMATS = {"gguf", "safetensors"}
+_AROUND = " \t\r\n\"'"  # what may stand around a host in the environment
+_LISTENING = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - not to listen at, to replace
+LOOK_S = 10.0  # between two looks at what a tag stands for
 
 T = TypeVar("T")
+
+
+def _package() -> Any:
+    # While it is imported it makes a client for OLLAMA_HOST, and fails where that names several.
+    named = os.environ.pop(HOST, None)
+    try:
+        return importlib.import_module("ollama")
+    finally:
+        if named is not None:
+            os.environ[HOST] = named
+
+
+ollama = _package()
 
 
 @dataclass(frozen=True)
@@ -38,10 +60,16 @@ class Identity:
 
 
 class Host:
-    """A server and the official client that asks it. `url` "" is the client's own default."""
+    """A server, and the official client that asks it."""
 
     def __init__(self, url: str, timeout_s: Timeout) -> None:
-        self._client: Any = ollama.Client(url or None, timeout=timeout_s)
+        self._client: Any = ollama.Client(
+            # A server that was not named would get the case.
+            url,
+            timeout=timeout_s,
+            follow_redirects=False,
+        )
+        self._looked = time.monotonic()
         self.url = str(self._client._client.base_url).rstrip("/")
 
     def wait_at_most(self, timeout_s: Timeout) -> None:
@@ -54,7 +82,7 @@ class Host:
     def identify(self, model: str) -> Identity:
         """Return what the server says of a model. Raises ModelError, also for an unknown one."""
         shown = self._ask(model, lambda: self._client.show(model))
-        tags = self._ask(model, self._client.list).models
+        digest = self._digest(model)
         # The package has no call for the version, but one for any path.
         version = self._ask(
             model, lambda: self._client._request_raw("GET", "/api/version").json()["version"]
@@ -67,20 +95,40 @@ class Host:
             ),
             None,
         )
-        names = {model.casefold(), f"{model}:latest".casefold()}
-        digests = [tag.digest for tag in tags if (tag.model or "").casefold() in names]
         details = shown.details
         # A proxy in front of something else lists digests of its own making (one makes others at
         # every start), and so does Ollama for models that run elsewhere: where no file of weights
         # is claimed, there is nothing that a digest could be of.
         file = ((details and details.format) or "").casefold() in _WEIGHTS_FORMATS
         return Identity(
-            weights=digests[0] if file and digests and digests[0] else UNATTESTED,
+            weights=digest if file and digest else UNATTESTED,
             quantisation=(details and details.quantization_level) or "unknown",
             parameters=(details and details.parameter_size) or "unknown",
             server=f"ollama {version}",
             trained=trained,
         )
+
+    def look_again(self, model: str, weights: str) -> None:
+        """Raise ModelError where the tag stands for other weights by now: a table holds one model.
+
+        Looks every `LOOK_S` seconds at most, and not at what was never attested.
+        """
+        if weights == UNATTESTED or time.monotonic() - self._looked < LOOK_S:
+            return
+        self._looked = time.monotonic()
+        digest = self._digest(model)
+        if digest != weights:
+            raise ModelError(
+                f"Ollama ({self.url}): {model} was changed while it was measured: its digest was "
+                f"{weights[:12]} and is {(digest or 'gone')[:12]}\n  run again: that measures what "
+                "the tag stands for now, from the start"
+            )
+
+    def _digest(self, model: str) -> str:
+        """Return the digest that the server lists for a model, "" where it lists none."""
+        names = {model.casefold(), f"{model}:latest".casefold()}
+        tags = self._ask(model, self._client.list).models
+        return next((tag.digest or "" for tag in tags if (tag.model or "").casefold() in names), "")
 
     def chat(self, model: str, body: Mapping[str, Any]) -> Any:
         """Return the answer to a body of /api/chat. Raises ModelError."""
@@ -128,11 +176,13 @@ class Host:
             ) from None
 
     def _refusal(self, model: str, status: int, words: object) -> ModelError:
-        said = _plain(words)
+        said = _plain(words) or "(an empty body)"
         kind = kind_of_refusal(status, "", said.lower())
         advice = ""
-        if status == 404:
+        if status == 404 and model.casefold() in said.casefold():
             advice = f"\n  fetch it: ollama pull {model}"
+        elif status == 404 or 300 <= status < 400:
+            advice = "\n  give the root of an Ollama server, as in http://HOST:11434 (without /v1)"
         elif status in (401, 403):
             advice = f"\n  check {KEY} in the environment"
         # What will not get smaller: a prompt (a proxy hands that on as 502), and a model for which
@@ -146,25 +196,43 @@ class Host:
 
 
 def urls(base_url: str | None, *, trusted: bool) -> list[str]:
-    """Return the servers to ask, "" for the package's own default. Raises ModelError."""
-    urls = [url.strip() for url in (base_url or os.environ.get(HOST) or "").split(",")]
-    for url in filter(None, urls):
-        # The environment's may be an address to listen at, such as 0.0.0.0 or :11434.
-        if base_url is not None or "@" in url:
-            option = "--fairmed-base-url" if base_url is not None else HOST
-            check_base_url(url if "://" in url else f"http://{url}", option=option)
-        if base_url is not None and os.environ.get(KEY):
+    """Return the servers to ask, each as a whole URL. Raises ModelError for what names none."""
+    option = "--fairmed-base-url" if base_url else HOST
+    found: dict[tuple[str, str], str] = {}
+    for word in (base_url or os.environ.get(HOST) or "").split(","):
+        if not word.strip(_AROUND):
+            continue
+        url = _whole(word.strip(_AROUND), option)
+        if base_url and os.environ.get(KEY):
             refuse_key_abroad(url, trusted=trusted, key=KEY)
-    return list(dict.fromkeys(filter(None, urls))) or [""]
+        found.setdefault((local_endpoint(url) or url, urlsplit(url).path), url)
+    return list(found.values()) or [f"http://127.0.0.1:{PORT}"]
 
 
-def endpoint(url: str) -> str:
-    """Return a server with its port, as the package completes it: its default is Ollama's own."""
-    if "://" in url:
-        return url
-    place = urlsplit(f"http://{url}")
-    host, port = place.hostname or "127.0.0.1", place.port or PORT
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+def _whole(text: str, option: str) -> str:
+    """Return the URL that `HOST`, `HOST:PORT/PATH`, `:PORT`, an IPv6 address or a URL means.
+
+    As Ollama reads its own variable: the port is 11434 where no scheme is given, and an address to
+    listen at, such as 0.0.0.0, is this machine.
+    """
+    scheme, has_scheme, rest = text.partition("://")
+    if not has_scheme:
+        scheme, rest = "http", f"[{text}]" if _is_ipv6(text) else text
+    if rest.startswith(":") and not has_scheme:
+        rest = f"127.0.0.1{rest}"
+    check_base_url(f"{scheme}://{rest}", option=option)
+    parts = urlsplit(f"{scheme}://{rest}")
+    host = _LISTENING.get(parts.hostname or "", parts.hostname or "")
+    port = parts.port or (None if has_scheme else PORT)
+    place = f"[{host}]" if ":" in host else host
+    return f"{scheme}://{place}{'' if port is None else f':{port}'}{parts.path.rstrip('/')}"
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        return ipaddress.ip_address(text).version == 6
+    except ValueError:
+        return False
 
 
 def alike(model: str, hosts: Sequence[Host]) -> Identity:

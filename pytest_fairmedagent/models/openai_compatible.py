@@ -49,7 +49,7 @@ class OpenAICompatibleModel(HostedModel):
                     "--fairmed-base-url=http://localhost:8000/v1"
                 )
             key = "none"  # the package insists on one, servers on this machine mostly do not
-        client = openai.OpenAI(api_key=key, base_url=url, **self._options(openai.Timeout))
+        client = openai.OpenAI(api_key=key, base_url=url, **self._options(openai))
         self._client = client
         shown = str(client.base_url).rstrip("/")
         self._server = Server(
@@ -96,6 +96,7 @@ class OpenAICompatibleModel(HostedModel):
             return as_reply(error)
 
     def _reply(self, body: Mapping[str, Any]) -> Reply:
+        self._check_unchanged(body)
         choices = body.get("choices")
         if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
             raise self._server.malformed("it has no 'choices'")
@@ -105,10 +106,18 @@ class OpenAICompatibleModel(HostedModel):
         refusal = message.get("refusal")
         reason = str(choices[0].get("finish_reason"))
         return Reply(
-            text=str(message.get("content") or refusal or ""),
+            text=_text_of(message.get("content")) or str(refusal or ""),
             finish="refusal" if refusal else _FINISH.get(reason, reason),
             input_tokens=count(body, "usage", "prompt_tokens"),
             output_tokens=count(body, "usage", "completion_tokens"),
             cache_read_tokens=count(body, "usage", "prompt_tokens_details", "cached_tokens"),
             response_id=str(body.get("id") or ""),
         )
+
+
+def _text_of(content: object) -> str:
+    """Return an answer's text. Some servers give a list of parts, of which thoughts are one."""
+    if not isinstance(content, list):
+        return str(content or "")
+    parts = [part for part in content if isinstance(part, dict)]
+    return "".join(str(part.get("text", "")) for part in parts if part.get("type") == "text")

@@ -155,6 +155,9 @@ class SimulatedModel:
             **self._decoding(),
         }
 
+    def known(self) -> Mapping[str, object]:
+        return self.configuration()
+
     def _decoding(self) -> dict[str, object]:
         sent = self._temperature
         return {} if sent is None else {"decoding": {"temperature": sent}}

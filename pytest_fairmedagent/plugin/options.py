@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 NOT_ASKED_FOR = (
@@ -102,7 +104,15 @@ def asked_for(config: pytest.Config) -> bool:
 
 
 def drop_defaults(config: pytest.Config) -> None:
-    """Forget a model or decoding of `addopts` where another is typed on the command line."""
+    """Forget a model or decoding of `addopts` where another is typed on the command line.
+
+    A base URL of `addopts` is noted as such: it is project configuration, as an ini key is, and
+    gets no key.
+    """
+    own = os.environ.get("PYTEST_ADDOPTS", "")
+    typed = _n_typed(config, "base-url") > 0 or "--fairmed-base-url" in own
+    named = config.option.fairmed_base_url is not None
+    config.option.fairmed_base_url_of_addopts = named and not typed
     for name in ("model", "decoding"):
         given, n_typed = getattr(config.option, f"fairmed_{name}"), _n_typed(config, name)
         if n_typed:

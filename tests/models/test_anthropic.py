@@ -68,7 +68,19 @@ def test_a_call_forces_the_tool_and_sends_no_seed_and_no_sampling_of_its_own(
         "model": "claude-x",
         "max_tokens": 90,
         "system": [{"type": "text", "text": "You triage.", "cache_control": {"type": "ephemeral"}}],
-        "messages": [dict(message) for message in request_.messages[1:]],
+        "messages": [
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "type": "text",
+                        "text": "Chest pain for two hours.",
+                        "cache_control": {"type": "ephemeral"},
+                    }
+                ],
+            },
+            *[dict(message) for message in request_.messages[2:]],
+        ],
         "tool_choice": {"type": "tool", "name": "answer", "disable_parallel_tool_use": True},
     }
 
@@ -113,6 +125,18 @@ def test_prose_in_place_of_the_tool_is_handed_on_and_the_record_says_that_it_was
     assert (reply.text, reply.finish) == ("I think\nESI 2", "stop without the tool")
 
 
+def test_a_tools_input_that_was_cut_at_the_limit_is_no_answer_though_it_reads_as_one(
+    server: Any, make: Callable[..., AnthropicModel], request_: Request
+) -> None:
+    from pytest_fairmedagent.agents.fields import Boolean, FieldError
+    from pytest_fairmedagent.agents.parsing import read_reply
+
+    server.say(PATH, answer(tool_use({"admit": True}), stop_reason="max_tokens"))
+    reply = make().chat(request_, 0)
+    with pytest.raises(FieldError, match="cut at the token limit"):
+        read_reply(reply, [Boolean("admit")])
+
+
 def test_thoughts_are_no_part_of_an_answer(
     server: Any, make: Callable[..., AnthropicModel], request_: Request
 ) -> None:
@@ -151,6 +175,7 @@ def test_the_configuration_claims_no_weights_and_no_seed(
     assert model.configuration() == {
         "backend": "anthropic",
         "model": "claude-x",
+        "model_reported": "unattested",
         "weights": "unattested",
         "server": server.url,
         "workers": 4,
@@ -241,8 +266,9 @@ def test_a_server_that_stumbles_over_the_question_for_the_form_does_not_change_t
     assert make().configuration()["schema_mode"] == "output format json_schema"
 
 
-def test_arms_share_everything_up_to_the_line_that_differs(
-    server: Any, make: Callable[..., AnthropicModel]
+@pytest.mark.parametrize("stage", [0, -1], ids=["first", "last"])
+def test_arms_share_all_that_a_cache_is_told_to_keep_and_differ_in_the_line_after_it(
+    server: Any, make: Callable[..., AnthropicModel], stage: int
 ) -> None:
     from pytest_fairmedagent.agents.clinical import ClinicalAgent
     from pytest_fairmedagent.agents.rehearsal import rehearse
@@ -254,17 +280,34 @@ def test_arms_share_everything_up_to_the_line_that_differs(
     conditions = read_swaps().conditions
     model = make()
     server.say(PATH, answer(tool_use({})))
-    for name in ("reference", "race_black"):
-        model.chat(rehearse(ClinicalAgent(), render(vignette, conditions[name]))[0], 0)
+    requests = {
+        name: rehearse(ClinicalAgent(), render(vignette, conditions[name]))[stage]
+        for name in ("reference", "race_black")
+    }
+    for request in requests.values():
+        model.chat(request, 0)
     ours, theirs = server.bodies(PATH)
     assert ours["system"] == theirs["system"]
     assert ours["system"][-1]["cache_control"] == {"type": "ephemeral"}
     assert ours["tools"] == theirs["tools"]
-    one, other = ours["messages"][0]["content"], theirs["messages"][0]["content"]
-    assert one != other
-    lines = [a == b for a, b in zip(one.splitlines(), other.splitlines(), strict=True)]
-    assert lines.count(False) == 1
-    assert one.startswith(vignette.narrative[:40])  # the narrative, which is alike, comes first
+    (shared, own), (their_shared, their_own) = (b["messages"][0]["content"] for b in (ours, theirs))
+    assert shared == their_shared
+    assert shared["cache_control"] == {"type": "ephemeral"}
+    assert shared["text"] == vignette.narrative.strip()  # the narrative, which is alike, is first
+    assert "cache_control" not in own
+    lines = zip(own["text"].splitlines(), their_own["text"].splitlines(), strict=True)
+    assert [a == b for a, b in lines].count(False) == 1
+    # Nothing is lost or added by the cut.
+    sent = shared["text"] + own["text"]
+    assert sent == requests["reference"].messages[1]["content"]
+
+
+def test_the_model_that_an_alias_stands_for_is_part_of_the_configuration(
+    server: Any, make: Callable[..., AnthropicModel]
+) -> None:
+    server.say(MODEL, {**able(True), "id": "claude-x-20250929"})
+    said = make().configuration()
+    assert (said["model"], said["model_reported"]) == ("claude-x", "claude-x-20250929")
 
 
 def test_a_warning_of_the_package_under_w_error_is_an_error_of_this_model(

@@ -15,6 +15,7 @@ import pytest
 from pytest_fairmedagent import errors
 from pytest_fairmedagent.errors import ModelError
 from pytest_fairmedagent.models.base import OVER_WINDOW, Decoding, Reply, Request
+from tests.models.conftest import Provider
 
 SECRET = "sk-test-7Qx9-do-not-show"
 
@@ -103,6 +104,16 @@ def error(kind: str, message: str, **more: object) -> dict[str, Any]:
         (200, OVERLOADED, True, errors.OVERLOADED),
         (429, OVERLOADED, True, errors.OVERLOADED),  # too much for all, not too much of ours
         (429, b"", True, errors.RATE_LIMITED),
+        (
+            429,
+            error("requests", "Limit: 3 / min. Add a payment method: https://x.test/billing"),
+            True,
+            errors.RATE_LIMITED,
+        ),
+        (429, error("billing_not_active", "Your account is not active"), False, errors.REFUSED),
+        (200, error("", "Provider returned error", code=502), True, errors.SERVER_ERROR),
+        (200, error("", "Provider returned error", code="429"), True, errors.RATE_LIMITED),
+        (200, error("", "No such model", code=404), False, errors.REFUSED),
         (500, error("api_error", "Overloaded"), True, errors.OVERLOADED),
         (400, error("api_error", "Overloaded"), True, errors.OVERLOADED),
         (500, error("api_error", "Internal server error"), True, errors.SERVER_ERROR),
@@ -221,7 +232,14 @@ def test_a_refused_key_names_the_variable_that_holds_it(
         ({"retry-after": "17"}, 17.0),
         ({"retry-after": "1.5"}, 1.5),
         ({"retry-after-ms": "250", "retry-after": "17"}, 0.25),
+        ({"retry-after": "0"}, 0.0),
+        ({"retry-after": "86400"}, 86400.0),
         ({"retry-after": "soon"}, None),
+        ({"retry-after": "-5"}, None),
+        ({"retry-after": "inf"}, None),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "Sun, 99 Nov 99999 10:00:00 GMT"}, None),
+        ({"retry-after-ms": "soon", "retry-after": "17"}, 17.0),
         ({}, None),
     ],
 )
@@ -369,3 +387,36 @@ def test_a_parameter_that_the_server_has_not_got_is_refused_and_not_passed_over(
 ) -> None:
     with pytest.raises(ModelError, match="has no parameter num_ctx"):
         backend.make("m", decoding=Decoding({"num_ctx": 4096}), base_url=server.url)
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_no_redirect_is_followed_so_that_case_and_key_stay_with_the_server_that_was_named(
+    server: Any, fault: Callable[..., ModelError], backend: Backend, status: int
+) -> None:
+    other = Provider()
+    try:
+        place = f"{other.url}{backend.path}"
+        other.say(backend.path, backend.good)
+        caught = fault(b"", status=status, headers={"location": place})
+        assert other.asked == []
+    finally:
+        other.stop()
+    assert f"answered {status}" in str(caught)
+    assert f"redirects to {place}" in str(caught)
+    assert not caught.transient
+
+
+def test_a_run_stops_when_another_model_answers_than_before(
+    server: Any, backend: Backend, request_: Request
+) -> None:
+    for name in ("m-2025-08", "m-2025-08", "m-2025-11"):
+        server.say(backend.path, {**backend.good, "model": name})
+    model = backend.make("m", decoding=Decoding(), base_url=server.url)
+    model.open()
+    assert [model.chat(request_, 0).text for _ in range(2)] == ["{}", "{}"]
+    with pytest.raises(
+        ModelError, match="answered as m-2025-11, and before as m-2025-08"
+    ) as caught:
+        model.chat(request_, 0)
+    model.close()
+    assert not caught.value.transient

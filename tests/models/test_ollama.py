@@ -233,6 +233,55 @@ def test_an_unknown_model_shows_the_servers_words_and_the_pull_command(
     assert not caught.value.transient
 
 
+@pytest.mark.parametrize(
+    ("status", "body", "shown"),
+    [
+        (404, b"404 page not found", "404: 404 page not found"),
+        (307, b"", r"307: \(an empty body\)"),
+    ],
+)
+def test_a_url_that_is_no_root_of_an_ollama_server_is_not_answered_with_advice_to_pull(
+    server: Any, make: Callable[..., OllamaModel], status: int, body: bytes, shown: str
+) -> None:
+    server.say("/v1/api/show", body, status=status, headers={"location": f"{server.url}/api/show"})
+    identify(server)
+    with pytest.raises(ModelError, match=shown) as caught:
+        make(base_url=f"{server.url}/v1").open()
+    assert "pull" not in str(caught.value)
+    assert "without /v1" in str(caught.value)
+    assert [asked.path for asked in server.asked] == ["/v1/api/show"]  # and no redirect followed
+
+
+def test_weights_that_change_under_the_tag_stop_the_run(
+    server: Any,
+    opened: Callable[..., OllamaModel],
+    request_: Request,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pytest_fairmedagent.models.ollama_host.LOOK_S", 0.0)
+    model = opened()
+    identify(server)
+    server.say(CHAT, answer())
+    assert model.chat(request_, 0).finish == "stop"
+    server.forget()
+    server.say("/api/tags", {"models": [{"model": NAME, "digest": "b" * 64}]})
+    server.say(CHAT, answer())
+    with pytest.raises(ModelError, match="was changed while it was measured") as caught:
+        model.chat(request_, 0)
+    assert f"was {DIGEST[:12]} and is {'b' * 12}" in str(caught.value)
+    assert not caught.value.transient
+
+
+def test_a_server_is_not_asked_for_the_tag_at_every_call(
+    server: Any, opened: Callable[..., OllamaModel], request_: Request
+) -> None:
+    model = opened()
+    server.say(CHAT, answer())
+    for _ in range(3):
+        model.chat(request_, 0)
+    assert [asked.path for asked in server.asked] == [CHAT] * 3
+
+
 def test_a_server_that_is_down_is_named_with_what_starts_it(
     server: Any, make: Callable[..., OllamaModel]
 ) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,6 +18,7 @@ from tests.models.conftest import Answer, Provider
 
 pytest.importorskip("ollama")
 from pytest_fairmedagent.models.ollama import OllamaModel
+from pytest_fairmedagent.models.ollama_host import Host
 
 CHAT = "/api/chat"
 
@@ -103,6 +107,58 @@ def test_the_environment_may_name_several(
     model.open()
     assert model.workers == 2
     assert sorted(model.endpoints) == sorted(server.url for server in servers)
+
+
+def test_the_package_is_imported_whatever_the_environment_names() -> None:
+    # It makes a client of the variable while it is imported, which fails for several hosts.
+    several = {**os.environ, "OLLAMA_HOST": "localhost:1,localhost:2"}
+    script = "import pytest_fairmedagent.models.ollama as m, os; print(os.environ['OLLAMA_HOST'])"
+    ran = subprocess.run(
+        [sys.executable, "-c", script], env=several, capture_output=True, text=True, check=False
+    )
+    assert (ran.stdout.strip(), ran.stderr) == ("localhost:1,localhost:2", "")
+
+
+@pytest.mark.parametrize(
+    ("named", "asked"),
+    [
+        ("", ["http://127.0.0.1:11434"]),
+        (" , ", ["http://127.0.0.1:11434"]),
+        ("box", ["http://box:11434"]),
+        ("box:1234", ["http://box:1234"]),
+        (":1234", ["http://127.0.0.1:1234"]),
+        ("0.0.0.0", ["http://127.0.0.1:11434"]),
+        ("::1", ["http://[::1]:11434"]),
+        ("[::]:1234", ["http://[::1]:1234"]),
+        ("box/ollama/", ["http://box:11434/ollama"]),
+        ("http://box", ["http://box"]),
+        ("https://box.example/", ["https://box.example"]),
+        ("'box:1234' ", ["http://box:1234"]),
+        ("a, b:2,a", ["http://a:11434", "http://b:2"]),
+        ("localhost,127.0.0.1:11434", ["http://localhost:11434"]),
+    ],
+)
+def test_the_variable_is_read_as_ollama_reads_it(
+    make: Callable[..., OllamaModel],
+    monkeypatch: pytest.MonkeyPatch,
+    named: str,
+    asked: list[str],
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", named)
+    model = make(base_url=None)
+    assert list(model.endpoints) == asked
+    clients = [str(Host(url, (1, 1, 1, 1))._client._client.base_url) for url in asked]
+    for url, client in zip(asked, clients, strict=True):
+        assert client.rstrip("/").startswith(url)
+
+
+@pytest.mark.parametrize("named", ["box:abc", "box:99999", "http://", "ftp://box", "unix:///x"])
+def test_a_variable_that_names_no_host_is_an_error_that_names_it(
+    make: Callable[..., OllamaModel], monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", named)
+    with pytest.raises(ModelError, match=f"OLLAMA_HOST is '.*{named.partition(':')[2]}'"):
+        make(base_url=None)
 
 
 def test_a_server_that_is_named_twice_is_one(make: Callable[..., OllamaModel]) -> None:

@@ -147,8 +147,9 @@ def test_the_answers_of_all_stages_count_since_the_dialogue_grows(
     assert last.messages[-2]["role"] == "assistant"
     Server(server)
     model = make(num_ctx=Ruler().need(requests[0]))  # enough for the first stage, not the last
-    with pytest.raises(ModelError, match=r"blank_1, race_black, stage document has"):
+    with pytest.raises(ModelError, match=r"blank_1, race_black, stage document has") as caught:
         model.prepare([Planned(f"blank_1, race_black, stage {r.stage}", r) for r in requests])
+    assert "leave num_ctx out of --fairmed-decoding" in str(caught.value)
 
 
 def test_the_servers_own_error_names_the_case_where_the_guess_was_too_low(

@@ -99,8 +99,17 @@ def test_sampling_parameters_are_sent_when_given_also_those_the_package_does_not
         (answer(content=None, refusal="I cannot help."), ("refusal", "I cannot help.")),
         (answer("tool_calls", content=None), ("tool_calls", "")),
         (answer(content=None, reasoning_content='{"esi_acuity":1}'), ("stop", "")),
+        (
+            answer(
+                content=[
+                    {"type": "thinking", "thinking": [{"type": "text", "text": "1?"}]},
+                    {"type": "text", "text": '{"esi_acuity":2}'},
+                ]
+            ),
+            ("stop", '{"esi_acuity":2}'),
+        ),
     ],
-    ids=["length", "filtered", "refused", "own-word", "thoughts"],
+    ids=["length", "filtered", "refused", "own-word", "thoughts", "parts"],
 )
 def test_why_an_answer_ended_and_what_is_left_of_it(
     server: Any,
