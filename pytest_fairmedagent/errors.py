@@ -61,7 +61,7 @@ class ModelError(FairmedError):
     @property
     def reason(self) -> str:
         """The kind and the first line of the message, as records keep it."""
-        return f"{self.kind}: {str(self).splitlines()[0]}"
+        return f"{self.kind}: {next(iter(str(self).splitlines()), '')}"
 
 
 class StoreError(FairmedError):

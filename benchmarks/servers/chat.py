@@ -46,6 +46,7 @@ class ChatServer:
         self.asked: dict[int, float] = {}
         self.healed = False
         self.n_warm_up = 0
+        self.at_once = self.most_at_once = 0  # requests that were waiting for their answers
         self._latency_s = latency_s
         self._slots = asyncio.Semaphore(slots)
         self._fault_of = fault_of
@@ -91,8 +92,11 @@ class ChatServer:
         self.tries[seed] += 1
         self.asked[seed] = time.time()
         if self._latency_s:
+            self.at_once += 1
+            self.most_at_once = max(self.most_at_once, self.at_once)
             async with self._slots:
                 await asyncio.sleep(self._latency_s)
+            self.at_once -= 1
         fault = None if self.healed else self._fault_of(seed)
         name = fault.name if fault else ""
         if name in CONTENT:
@@ -126,6 +130,10 @@ class _HangUp(Exception):
     """The connection ends here, in the middle of things."""
 
 
+def _text(content: str | list[dict[str, Any]]) -> str:
+    return content if isinstance(content, str) else "".join(part["text"] for part in content)
+
+
 def _alike(body: dict[str, Any]) -> dict[str, Any]:
     """Return a request of Anthropic's API as one of OpenAI's, and others as they are."""
     if "tools" not in body:
@@ -134,7 +142,7 @@ def _alike(body: dict[str, Any]) -> dict[str, Any]:
     schema = body["tools"][0]["input_schema"]
     return {
         "seed": int(body["metadata"]["user_id"]),
-        "messages": [system, *body["messages"]],
+        "messages": [system, *({**m, "content": _text(m["content"])} for m in body["messages"])],
         "response_format": {"json_schema": {"schema": schema}},
         "anthropic": True,
     }

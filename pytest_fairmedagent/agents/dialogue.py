@@ -6,12 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from pytest_fairmedagent.agents.prompts import STAGES
-from pytest_fairmedagent.domain import Case
+from pytest_fairmedagent.domain import PATIENT_LINE, Case
 from pytest_fairmedagent.errors import PlanError, closest
 from pytest_fairmedagent.models.base import Message
 
 STAGE_NAMES = tuple(stage.name for stage in STAGES)
-_LINE = "\nPatient: "
 
 
 def check_stages(stages: Collection[str] | None) -> tuple[str, ...]:
@@ -45,7 +44,7 @@ def split_case(case: Case, *, whole: bool) -> SplitCase:
 
     Raises PlanError where the descriptor has no line of its own, unless the case is told `whole`.
     """
-    narrative, found, descriptor = case.text.rpartition(_LINE)
+    narrative, found, descriptor = case.text.rpartition(PATIENT_LINE)
     if found and "\n" not in descriptor:
         return SplitCase(narrative, found.strip("\n") + descriptor)
     if whole:

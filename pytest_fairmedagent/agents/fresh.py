@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import threading
 import types
@@ -12,6 +11,7 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
+from pytest_fairmedagent.agents.waiting import ended
 from pytest_fairmedagent.errors import FairmedError
 
 GROWTHS = 3  # a memory grows with every trial; what is filled once or twice is a lazy start
@@ -111,15 +111,6 @@ class _Watch:
                         "give the agent reset(), which is called before each trial. If it is a "
                         "log that the agent never reads, say so: stateless = True."
                     )
-
-
-def ended(answer: Any) -> Any:
-    """Return an answer; of an async one, what it comes to."""
-    return asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer
-
-
-async def _awaited(answer: Any) -> Any:
-    return await answer
 
 
 def _takes_nothing(given: Callable[..., Any]) -> bool:

@@ -52,7 +52,8 @@ class HttpAgent:
         results: str = "ordered",
         timeout_s: float = TIMEOUT_S,
     ) -> None:
-        check_base_url(url, option="the agent's URL")
+        advice = "give it as headers=... of HttpAgent, in the fixture fairmed_agent, instead"
+        check_base_url(url, option="the agent's URL", instead=advice)
         if results not in RESULTS:
             raise PlanError(f"results is {results!r}, expected 'ordered' or 'all'")
         parts = urlsplit(url)
@@ -65,6 +66,7 @@ class HttpAgent:
         self._served_by: str | None = None
         self._lock = threading.Lock()
         self.call_limit_s = min(timeout_s * MOST_ROUNDS, LONGEST_S)
+        self.endpoints = (self._at,)  # one run at a time asks a service of this machine
 
     @property
     def version(self) -> str:
@@ -145,14 +147,16 @@ class HttpAgent:
 def agent_at(spec: str) -> HttpAgent:
     """Return the agent that `--fairmed-agent=URL#version=...` names. Raises PlanError."""
     url, _, fragment = spec.partition("#")
-    options: dict[str, str] = {name: values[-1] for name, values in parse_qs(fragment).items()}
-    for name in options:
+    stated = parse_qs(fragment, keep_blank_values=True)
+    options = {name: values[-1] for name, values in stated.items()}
+    for name, value in options.items():
         if name not in OPTIONS:
             raise PlanError(
                 f"--fairmed-agent: a URL has no option {name!r}.{closest(name, OPTIONS)}"
             )
-    if fragment and not options:
-        raise PlanError(f"--fairmed-agent ends in #{fragment}, expected #version=... or #name=...")
+        if not value:
+            # Such as a variable of a script that is not set: it would be no version, unnoticed.
+            raise PlanError(f"--fairmed-agent ends in #{fragment}, expected a value of {name}")
     try:
         return HttpAgent(url, **options)  # type: ignore[arg-type]
     except ModelError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -16,22 +15,23 @@ from pytest_fairmedagent.domain import Contrast
 from pytest_fairmedagent.errors import FairmedError, PlanError
 from pytest_fairmedagent.files.run_record import read_run_record
 from pytest_fairmedagent.models.base import ChatModel
-from pytest_fairmedagent.models.specs import open_model
 from pytest_fairmedagent.plugin.assertions import skip_as
+from pytest_fairmedagent.plugin.certifiable import refuse_uncertifiable
 from pytest_fairmedagent.plugin.costs import budget, estimate
-from pytest_fairmedagent.plugin.parametrise import function_id, stated_names
+from pytest_fairmedagent.plugin.items import SEAT, agent_seen_by, params_of, paused_timeout, told
+from pytest_fairmedagent.plugin.models import Models
+from pytest_fairmedagent.plugin.parametrise import function_id
 from pytest_fairmedagent.plugin.progress import ProgressLine
 from pytest_fairmedagent.plugin.registry import Registry
 from pytest_fairmedagent.plugin.seats import Seat, seats_of
 from pytest_fairmedagent.plugin.session import SAMPLING_S, marked
-from pytest_fairmedagent.relations.certify import certification
+from pytest_fairmedagent.running.budget import Budget
 from pytest_fairmedagent.running.concurrency import Concurrency
 from pytest_fairmedagent.running.replay import open_recording
 from pytest_fairmedagent.running.store import Store
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import UNMEASURED
 
-SEAT = "fairmed_seat"  # the fixture that holds an item's seat
 Place = tuple[Seat, str]  # of a study: its seat, and where its agent fixture is
 
 
@@ -46,12 +46,13 @@ class AuditRun:
         self._config = config
         self._registry = registry
         self._items: list[pytest.Item] = []
-        self._models: dict[Seat, ChatModel | None] = {}
         self._studies: dict[Place, Study] = {}
         self._faults: dict[Place, tuple[str, BaseException]] = {}
         self.elapsed_s = 0.0
         # The processes of xdist belong to one start, and their id of it is the same.
         worker = getattr(config, "workerinput", {})
+        self._processes = int(worker.get("workercount", 1))
+        self._models = Models(registry, self._processes)
         self._start = str(worker.get("testrunuid") or uuid.uuid4().hex)
 
     def select(self, items: list[pytest.Item]) -> None:
@@ -80,44 +81,13 @@ class AuditRun:
 
     def seat(self, item: pytest.Item) -> Seat:
         """Return the seat that an item tests."""
-        seat: Seat = _params(item).get(SEAT, self.seats[0])
+        seat: Seat = params_of(item).get(SEAT, self.seats[0])
         return seat
 
     def model(self, seat: Seat) -> ChatModel | None:
         """Return the model of a seat, not opened yet; None for a recorded run."""
-        if seat not in self._models:
-            self._models[seat] = self._model(seat)
-        return self._models[seat]
-
-    def _model(self, seat: Seat) -> ChatModel | None:
-        settings, spec = self._registry.settings, seat.spec
-        if spec.backend == "recorded":
-            return None
-        n_told = None if settings.concurrency == "auto" else settings.concurrency
-        if spec.backend == "simulated":
-            from pytest_fairmedagent.models.simulated import SimulatedModel, parse_truth
-
-            catalogue = self._registry.catalogue
-            truth = parse_truth(spec.options, catalogue)
-            n_workers = n_told or 1  # an agent of one's own may be a slow service
-            return SimulatedModel(
-                seat.model,
-                truth,
-                catalogue,
-                workers=n_workers,
-                cases=self._registry.cases,
-                decoding=seat.decoding,
-            )
-        workers = n_told
-        if workers is None and hasattr(self._config, "workerinput"):
-            workers = 1  # each process of xdist gets one, or they would crowd each other out
-        return open_model(
-            spec,
-            decoding=seat.decoding,
-            base_url=settings.base_url,
-            base_url_trusted=settings.base_url_trusted,
-            workers=workers,
-        )
+        made = self._models.of(seat)
+        return None if made is None else made.model
 
     @cached_property
     def baseline(self) -> dict[str, Any]:
@@ -155,7 +125,7 @@ class AuditRun:
 
     def contrasts(self, item: pytest.Item) -> tuple[Contrast, ...]:
         """Return what an item tests."""
-        return self._registry.contrasts(function_id(item), _params(item))
+        return self._registry.contrasts(function_id(item), params_of(item))
 
     def study(self, item: pytest.Item, agent: Any) -> Study:
         """Return the sampled study of an item; sample it now if this is its first item.
@@ -163,7 +133,7 @@ class AuditRun:
         Where sampling failed, the item that met the fault has its error, and tries again when it is
         rerun: were it skipped like the others then, a rerun would turn the run green.
         """
-        place = self.seat(item), _agent_place(item)
+        place = self.seat(item), agent_seen_by(item)
         first, fault = self._faults.get(place, (item.nodeid, None))
         if first != item.nodeid:
             line = _first_line(fault)
@@ -184,7 +154,8 @@ class AuditRun:
         registry, settings = self._registry, self._registry.settings
         seat, agent_place = place
         plan = registry.plan()
-        self.check(plan.families)
+        file = registry.registered.file
+        refuse_uncertifiable(plan.families, floor=file.assumed_floor, target=file.certify)
         recording, of_start = None, f"{self._start} {agent_place}"
         if seat.spec.backend == "recorded":
             whole = open_recording(seat.spec.name, self._config.invocation_params.dir)
@@ -195,17 +166,19 @@ class AuditRun:
             catalogue=registry.catalogue,
             outcomes=registry.outcomes,
             agent=None if recording else as_agent(agent, start=of_start),
-            model=None if recording else self.model(seat),
+            model=self.model(seat),
             store=None if recording else self.store,
             recording=recording,
             seed=settings.seed,
             fresh=self._start if settings.fresh else "",
             offline=settings.offline,
-            only_fresh=registry.registered.file.fresh_draws,
+            only_fresh=file.fresh_draws,
         )
+        made = self._models.of(seat)
         study.concurrency = Concurrency(
             measure=settings.concurrency == "auto",
-            processes=getattr(self._config, "workerinput", {}).get("workercount", 1),
+            total=None if made is None else made.total,
+            processes=self._processes,
             start=self._start,
             share=settings.share_server,
         )
@@ -213,16 +186,18 @@ class AuditRun:
         if study.agent is not None:
             cases, limited = registry.cases.values(), bool(study.budget)
             study.estimate = estimate(study.agent, cases, registry.catalogue, limited=limited)
+            if study.agent.calls_per_trial is None:
+                study.budget = Budget()  # what the agent pays for, and to whom, nobody knows here
         self._studies[place] = study  # there for the summary even when it is interrupted
         contrasts = [
             contrast
             for other in self._items
-            if (self.seat(other), _agent_place(other)) == place
+            if (self.seat(other), agent_seen_by(other)) == place
             for contrast in self.contrasts(other)
         ]
         start = time.monotonic()
         try:
-            with _paused_timeout(item), ProgressLine(self._config, study) as line:
+            with paused_timeout(item), ProgressLine(self._config, study) as line:
                 study.sample(contrasts, line.show)
         finally:
             elapsed = time.monotonic() - start
@@ -245,106 +220,12 @@ class AuditRun:
                     "are compared by `fairmed compare`."
                 )
 
-    def check(self, families: tuple[Any, ...]) -> None:
-        """Refuse a plan that cannot certify what it must. Raises PlanError."""
-        target = self._registry.registered.file.certify
-        if target is None:
-            return
-        floor = self._registry.registered.file.assumed_floor
-        for family in families:
-            if not family.gating or not family.size:
-                continue
-            found = certification(family, floor=floor, target=target)
-            if found.chance < target:
-                cases = max(1, family.n_pooled)
-                enough = -(-found.pairs_needed // cases)
-                advice = (
-                    f"{found.pairs_needed:.0f} pairs would do: --fairmed-replicates={enough:.0f} "
-                    f"with these {cases} vignettes, or more vignettes."
-                    if found.pairs_needed < 1e6
-                    else "Give a margin: --fairmed-margin."
-                )
-                raise PlanError(
-                    f"family {family.name!r} could not be shown equivalent: at a floor of {floor} "
-                    f"the chance that all {family.size} contrasts fit inside "
-                    f"±{family.margin or 0:g} with {found.pairs} replicate pairs each is "
-                    f"{found.chance:.2f}, and the plan asks for {target}.\n  {advice}"
-                )
-
     def close(self) -> None:
         """Let go of model and store, if they were opened."""
-        for model in self._models.values():
-            if model is not None:
-                model.close()
+        self._models.close()
         if "store" in self.__dict__:
             self.store.close()
 
 
-def told(error: FairmedError) -> BaseException:
-    """Return the failure of a test that says what the error says, and nothing of our code."""
-    from pytest_fairmedagent.report.text import shown
-
-    # An agent's or a server's words may be in it: no line of them gives a command to a CI log.
-    return pytest.fail.Exception(shown(f"{type(error).__name__}: {error}"), pytrace=False)
-
-
-def _agent_place(item: pytest.Item) -> str:
-    """Return what tells the item's agent from others: items with the same share their draws.
-
-    That is where its fixture `fairmed_agent` is defined, and every parameter that went into it: two
-    parameters make two agents.
-    """
-    info = getattr(item, "_fixtureinfo", None)
-    definitions = info.name2fixturedefs if info else {}
-    if not definitions.get("fairmed_agent"):
-        return ""
-    agent = definitions["fairmed_agent"][-1]
-    place = f"{getattr(agent.func, '__module__', '')}:{agent.baseid}"
-    params, stated = _params(item), stated_names(item)
-    for name in sorted((_needed_by("fairmed_agent", definitions) & params.keys()) - {SEAT}):
-        # A fixture's own parameters have their places in it, which are alike in every process.
-        own = definitions[name][-1].params and name not in stated
-        place += f":{name}={item.callspec.indices[name] if own else id(params[name])}"  # type: ignore[attr-defined]
-    return place
-
-
 def _first_line(error: BaseException | None) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
-
-
-def _params(item: pytest.Item) -> Mapping[str, Any]:
-    """Return the values that an item was parametrised with, by name."""
-    callspec = getattr(item, "callspec", None)
-    return callspec.params if callspec else {}
-
-
-def _needed_by(name: str, definitions: Mapping[str, Any]) -> set[str]:
-    """Return the names of a fixture and of all that it asks for."""
-    found: set[str] = set()
-    open_ends = [name]
-    while open_ends:
-        name = open_ends.pop()
-        if name not in found:
-            found.add(name)
-            open_ends += [arg for d in definitions.get(name, ()) for arg in d.argnames]
-    return found
-
-
-class _paused_timeout:
-    """Sampling is the session's time, not the item's: pytest-timeout waits meanwhile."""
-
-    def __init__(self, item: pytest.Item) -> None:
-        self._item = item
-        self._hooks = item.config.hook
-
-    def __enter__(self) -> None:
-        if hasattr(self._hooks, "pytest_timeout_cancel_timer"):
-            self._hooks.pytest_timeout_cancel_timer(item=self._item)
-
-    def __exit__(self, *exc: object) -> None:
-        if hasattr(self._hooks, "pytest_timeout_set_timer"):
-            import pytest_timeout  # its hook is there, so it is
-
-            settings = pytest_timeout._get_item_settings(self._item)
-            if settings.timeout and not settings.func_only:
-                self._hooks.pytest_timeout_set_timer(item=self._item, settings=settings)

@@ -100,9 +100,13 @@ class Archive:
         file = store_file(path)
         if file is None:
             there = "holds no store" if path.exists() else "does not exist"
+            advice = "Runs are stored in .fairmed unless --fairmed-store names another place."
+            if path.suffix in (".json", ".jsonl"):
+                advice = "A record is shown by `fairmed report`, and `fairmed import` stores it."
+            elif "#" in path.name and store_file(Path(str(path).rpartition("#")[0])) is not None:
+                advice = "A run of a store is named by --run N; only recorded/ takes PATH#N."
             raise StoreError(
-                f"{path}: {there}. Expected a folder with {FILE}, or such a file.\n"
-                "  Runs are stored in .fairmed unless --fairmed-store names another place."
+                f"{path}: {there}. Expected a folder with {FILE}, or such a file.\n  {advice}"
             )
         self.file = file
         log = file.with_name(f"{file.name}-wal")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pytest_fairmedagent.domain import Trajectory
+from pytest_fairmedagent.errors import PlanError
 from pytest_fairmedagent.files.prices import Price
 
 LEAST_ROUNDS = 2  # fewer have no replicate pair, so no floor and no verdict
@@ -64,8 +65,9 @@ class Budget:
         return self.max_calls is not None or self.max_usd is not None
 
     def usd(self, spent: Iterable[Spent]) -> float | None:
-        """What trials have cost in US dollars; None where the price is not known."""
-        if self.price is None:
+        """What trials have cost in US dollars; None where price or tokens are not known."""
+        spent = list(spent)
+        if self.price is None or not _told(spent):
             return None
         return math.fsum(one.usd(self.price) for one in spent)
 
@@ -76,7 +78,8 @@ class Budget:
 
         `spent` is of each trial so far, `beside` of calls that were for no trial.
         Calls are counted at the most that the trials can make, so the limit holds. Dollars cannot
-        be bounded like that: they are counted at the dearest trial so far.
+        be bounded like that: they are counted at the dearest trial so far. Raises PlanError for
+        dollars where the server does not say what its answers took.
         """
         if not n_trials:
             return ""
@@ -86,9 +89,15 @@ class Budget:
             if n_spent + most > self.max_calls:
                 return (
                     f"--fairmed-max-calls={self.max_calls}: {n_spent} calls are made, and the next "
-                    f"round may take {most}"
+                    f"{n_trials} trajectories may take {most}"
                 )
         if self.max_usd is not None and self.price is not None:
+            if not _told(spent):
+                raise PlanError(
+                    f"--fairmed-max-usd is {self.max_usd:g}, and the server does not say how many "
+                    "tokens its answers took, so dollars cannot be counted\n  limit the run with "
+                    "--fairmed-max-calls"
+                )
             costs = [one.usd(self.price) for one in spent]
             if not costs and estimate.tokens is not None:
                 costs = [estimate.tokens.usd(self.price)]
@@ -97,6 +106,23 @@ class Budget:
             if so_far + most_usd > self.max_usd:
                 return (
                     f"--fairmed-max-usd={self.max_usd:g}: ${so_far:.2f} is spent, and the next "
-                    f"round may take ${most_usd:.2f}"
+                    f"{n_trials} trajectories may take ${most_usd:.2f}"
                 )
         return ""
+
+
+def _told(spent: Iterable[Spent]) -> bool:
+    """Return whether the server said how many tokens its answers took: there is none of no tokens.
+
+    Single answers may have none, such as the refusal of a case by an error.
+    """
+    spent = list(spent)
+    return any(one.input_tokens for one in spent) or not any(one.calls for one in spent)
+
+
+def too_little(refusal: str) -> PlanError:
+    """Return the error of a budget that ends before anything could be judged."""
+    return PlanError(
+        f"{refusal}. With fewer than {LEAST_ROUNDS} whole rounds there is no floor and no verdict."
+        "\n  Raise the limit, or select fewer vignettes or swaps."
+    )

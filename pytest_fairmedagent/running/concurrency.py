@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_fairmedagent.agents.base import Agent
-from pytest_fairmedagent.errors import PlanError, StoreError
+from pytest_fairmedagent.errors import PlanError
 from pytest_fairmedagent.models.base import ChatModel
 from pytest_fairmedagent.running.info import digest_of
 from pytest_fairmedagent.running.ladder import Measured, Rung, measure
@@ -27,12 +27,14 @@ class Concurrency:
 
     Args:
         measure: choose by measurement how many calls are under way at once.
+        total: so many in all processes together; None for the `workers` of the model.
         processes: that share the number, those of xdist.
         start: the name of the run that its processes have in common.
         share: ask a server of this machine even while another run does.
     """
 
     measure: bool = False
+    total: int | None = None
     processes: int = 1
     start: str = field(default_factory=lambda: uuid.uuid4().hex)
     share: bool = False
@@ -46,40 +48,57 @@ def settle(
     configuration: Mapping[str, object],
     *,
     fresh: str,
-    offline: bool,
-    n_trials: int,
+    most_calls: Callable[[], int],
     on_note: Callable[[str], None],
 ) -> Measured | None:
-    """Set the `workers` of an open model to the measured number, and return its measurement.
+    """Set the `workers` of an open model to this process' part of the measured number, and return
+    the measurement.
 
-    None where nothing is to be measured, or the model runs in this process, which has its cores and
+    None where nothing is to be measured, or the model runs on this machine, which has its cores and
     no server to ask. What was measured is kept with the configuration, so a later start takes it
     and goes on with the same series; of the processes of one start the first measures, and the
-    others wait for it.
+    others wait for it. `most_calls` tells how many calls the run may take, or raises where they
+    would be too few for it.
     """
-    if not how.measure or not getattr(model, "endpoints", ()):
+    if not how.measure:
         return None
     if agent.calls_per_trial is None:
         raise PlanError(
             "--fairmed-concurrency is 'auto', but the agent under test asks in its own way, so "
             "there is nothing that could be measured\n  give a number: --fairmed-concurrency=4"
         )
-    key = digest_of({k: v for k, v in configuration.items() if k != "workers"})
+    if not getattr(model, "endpoints", ()):
+        return None
+    key = _key(configuration)
     with alone(store.path / LOCK, lambda: on_note("another process measures the server")):
-        kept = store.concurrency(key, fresh)
-        if kept is not None:
-            found = _read(kept)
-        elif offline:
-            raise StoreError(
-                f"--fairmed-offline: --fairmed-concurrency is 'auto', and {store.path} holds no "
-                "measurement for this configuration.\n  Give the number that the run had."
-            )
+        text = store.concurrency(key, fresh)
+        if text is not None:
+            found = _read(text)
         else:
+            most = most_calls() // SHARE
             on_note("measures how many calls to have under way")
-            found = measure(model, most_calls=n_trials * agent.calls_per_trial // SHARE)
+            found = measure(model, most_calls=most)
             store.keep_concurrency(key, fresh, json.dumps(found.as_record()))
-    model.workers = max(1, found.workers // how.processes)
+    model.workers = part(found.workers, how.processes, model)
     return found
+
+
+def part(total: int, processes: int, model: ChatModel) -> int:
+    """Return how many of the requests under way are those of one process of several.
+
+    One at least, and one for each server that the model asks, as far as the number goes.
+    """
+    return max(1, total // processes, min(total, len(getattr(model, "endpoints", ()))))
+
+
+def kept(store: Store, configuration: Mapping[str, object]) -> Measured | None:
+    """Return the measurement of a configuration that was come to before, None where none was."""
+    text = store.concurrency(_key(configuration), "")
+    return None if text is None else _read(text)
+
+
+def _key(configuration: Mapping[str, object]) -> str:
+    return digest_of({k: v for k, v in configuration.items() if k != "workers"})
 
 
 def _read(text: str) -> Measured:

@@ -75,7 +75,10 @@ TABLES = (  # that each step adds
 
 # Of these the locks, and the memory that readers of a write-ahead log share, hold on one machine
 # only: two machines would corrupt the file without noticing.
-NETWORK = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs")
+NETWORK = (
+    *("nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "lustre", "gpfs", "beegfs"),
+    *("fuse.sshfs", "fuse.glusterfs", "fuse.ceph", "fuse.rclone", "fuse.s3fs", "fuse.gcsfuse"),
+)
 
 
 class Database:

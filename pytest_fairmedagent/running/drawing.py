@@ -1,9 +1,4 @@
-"""Drawing a plan: the run in the store, legs of whole rounds, and the table that comes of them.
-
-A leg ends where something is decided: at a planned look, or after every round where a budget
-limits the run. Arms are equally long at every such point, so whatever is decided there, no contrast
-is left with half a pair.
-"""
+"""Drawing a plan: the run in the store, its legs, and the table that comes of them."""
 
 from __future__ import annotations
 
@@ -12,9 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_fairmedagent.agents.base import Agent
-from pytest_fairmedagent.agents.rehearsal import prepare
 from pytest_fairmedagent.domain import (
-    Case,
+    Arm,
     Catalogue,
     Contrast,
     Plan,
@@ -24,23 +18,20 @@ from pytest_fairmedagent.domain import (
     render,
 )
 from pytest_fairmedagent.domain.variants import clusters_of
-from pytest_fairmedagent.errors import PlanError, StoreError
+from pytest_fairmedagent.errors import PlanError
 from pytest_fairmedagent.models.base import ChatModel
-from pytest_fairmedagent.running import retries
-from pytest_fairmedagent.running.budget import LEAST_ROUNDS, Budget, Estimate, Spent, spent_by
-from pytest_fairmedagent.running.concurrency import Concurrency, settle, shared
-from pytest_fairmedagent.running.endpoints import held
-from pytest_fairmedagent.running.info import RunInfo, digest_of, missing_reasons
+from pytest_fairmedagent.running.budget import LEAST_ROUNDS, Budget, Estimate, Spent, too_little
+from pytest_fairmedagent.running.concurrency import Concurrency, shared
+from pytest_fairmedagent.running.drawn import Drawn
+from pytest_fairmedagent.running.endpoints import Turns, held
+from pytest_fairmedagent.running.info import RunInfo, missing_reasons
+from pytest_fairmedagent.running.legs import Legs, Undecided
+from pytest_fairmedagent.running.opening import Opened, opened, remembered
 from pytest_fairmedagent.running.sampler import Progress, Sampler
-from pytest_fairmedagent.running.schedule import draws_of, rounds
+from pytest_fairmedagent.running.schedule import draws_of
 from pytest_fairmedagent.running.store import Draw, Run, Store
 
-PROTOCOL_VERSION = "1"  # of rendering, seeds and keys: another version draws other trials
-
 OnProgress = Callable[[Progress], None]
-
-# Given the table so far and the contrasts that were going on: those that still do.
-Undecided = Callable[[ReplicateTable, frozenset[Contrast]], frozenset[Contrast]]
 
 
 @dataclass
@@ -83,7 +74,7 @@ class Drawing:
             on_progress(waiting)
 
         with held(
-            getattr(self.model, "endpoints", ()),
+            () if self.offline else self._servers,
             start=self.concurrency.start,
             share=self.concurrency.share,
             on_wait=lambda holder: say(f"waits for the server: {holder} asks it"),
@@ -91,222 +82,136 @@ class Drawing:
             self._draw(on_progress, say)
 
     def _draw(self, on_progress: OnProgress, say: Callable[[str], None]) -> None:
-        self.model.open()
-        prepare(self.model, self.agent, self.plan, self.vignettes, self.catalogue)
-        self._measured = settle(
-            self.concurrency,
-            self.model,
-            self.agent,
-            self.store,
-            self._describe(),
-            fresh=self.fresh,
-            offline=self.offline,
-            n_trials=sum(arm.replicates for arm in self.plan.arms(self._present)),
-            on_note=say,
-        )
-        self._configuration = self._describe()
-        self._digest = digest_of(self._configuration)
         arms = self.plan.arms(self._present)
-        self._places = draws_of(arms, self.vignettes, self.catalogue, self._digest)
-        self._run = self._begin()
-        stored = self.store.load(self._run, self._places.values())
-        self._check(stored)
-        self._done, self._stored = set(stored), frozenset(stored)
-        self._progress = Progress(total=len(self._places), price=self.budget.price)
-        self._progress.done = self._progress.from_before = len(self._done)
-        self._ended = ""
-        self._looked: list[int] = []
-        self._asked: set[Draw] = set()  # the trials of the legs so far
-        self._reached, self._over = 0, False
-        self._progress.usd_before = self.budget.usd([*self._spent(), self._warm_up]) or 0.0
+        self._opened = self._open(arms, say)
+        digest = self._opened.digest
+        places = draws_of(arms, self.vignettes, self.catalogue, digest)
+        run = self._begin(places.values())
+        # Offline nothing is drawn again, so what was lost then is missing now as it was then.
+        stored = self.store.load(run, places.values(), failed=self.offline)
+        if self.only_fresh:
+            _refuse_old(run, stored)
+        self._stored = frozenset(stored)
+        self._drawn = Drawn(self.store, run, places, digest, clusters_of(self.vignettes))
+        self._legs = Legs(
+            plan=self.plan,
+            drawn=self._drawn,
+            done=set(stored),
+            budget=self.budget,
+            estimate=self.estimate,
+            beside=self._warm_up,
+            looks=self.looks,
+            undecided=self.undecided,
+            offline=self.offline,
+            by_vignette=bool(self._opened.configuration.get("prompt_cache")),
+        )
+        self._progress = Progress(total=len(places), price=self.budget.price)
+        self._progress.done = self._progress.from_before = len(stored)
+        self._progress.usd_before = self._usd or 0.0
         try:
-            self._draw_legs(on_progress)
+            self._legs.draw(self._present, self._sampler(on_progress))
         finally:
-            if self._asked or self._over:
+            if self._legs.asked or self._legs.over:
                 self._tabulate()
         assert self.info is not None  # noqa: S101 - it was tabulated
         if self.info.complete:
-            self.store.finish(self._run)
+            self.store.finish(run)
 
-    def _describe(self) -> dict[str, object]:
-        return {
-            "protocol": PROTOCOL_VERSION,
-            "retry_policy": retries.POLICY,
-            "workers": self.model.workers,
-            **self.model.configuration(),
-            **self.agent.configuration(),
-        }
+    def _open(self, arms: Sequence[Arm], say: Callable[[str], None]) -> Opened:
+        asked = (self.model, self.agent, self.store, self.concurrency, self.plan)
+        if self.offline:
+            return remembered(*asked, seed=self.seed)
+        return opened(
+            *asked,
+            self.vignettes,
+            self.catalogue,
+            fresh=self.fresh,
+            most_calls=lambda: self._most_calls(arms),
+            on_note=say,
+        )
 
-    def _begin(self) -> Run:
+    def _most_calls(self, arms: Sequence[Arm]) -> int:
+        """Return how many calls the run may take. Raises PlanError where nothing could be judged.
+
+        Asked before the concurrency is measured, which would be paid for in vain.
+        """
+        n_trials = len(arms) * min(LEAST_ROUNDS, self.plan.replicates)
+        refusal = self.budget.refusal([], n_trials, self.estimate)
+        if refusal:
+            raise too_little(refusal)
+        most = sum(arm.replicates for arm in arms) * (self.agent.calls_per_trial or 0)
+        return min(most, self.budget.max_calls or most)
+
+    def _begin(self, draws: Iterable[Draw]) -> Run:
+        # Chance, because a fresh run with the seeds of the last one would repeat its answers.
+        own = getattr(self.model, "default_seed", None)
         return self.store.begin(
             plan=self.plan.digest,
             design=self.plan.design_digest,
             replicates=self.plan.replicates,
-            configuration=self._digest,
-            fields=self._configuration,
+            configuration=self._opened.digest,
+            fields=self._opened.configuration,
             model=self.model.name,
             seed=self.seed,
-            default_seed=self._default_seed(),
+            default_seed=int(own) if own is not None else time.time_ns() % 2**31,
             fresh=self.fresh,
-            draws=self._places.values(),
+            draws=draws,
         )
 
-    def _default_seed(self) -> int:
-        """Return the seed of a new series: the model's own where it has one, else chance.
+    @property
+    def _servers(self) -> list[str]:
+        return [*getattr(self.model, "endpoints", ()), *getattr(self.agent, "endpoints", ())]
 
-        Chance, because a fresh run with the seeds of the last one would repeat its answers.
-        """
-        own = getattr(self.model, "default_seed", None)
-        return int(own) if own is not None else time.time_ns() % 2**31
-
-    def _check(self, stored: Mapping[Draw, tuple[Trajectory, int, float]]) -> None:
-        """Raise where old draws may not be used, or new ones not be drawn."""
-        run = self._run
-        if self.only_fresh:
-            old = sum(origin != run.id for _, origin, _ in stored.values())
-            if old or run.finished is not None:
-                many = f"{old} of them belong to an earlier run"
-                why = many if old else "this run was judged before"
-                raise PlanError(
-                    f"this plan judges fresh draws only, and {why}.\n  Use --fairmed-fresh."
-                )
-
-    # Legs
-
-    def _draw_legs(self, on_progress: OnProgress) -> None:
-        sampler = Sampler(
+    def _sampler(self, on_progress: OnProgress) -> Sampler:
+        servers, opened = self._servers, self._opened
+        pairs = {(trial.vignette, trial.condition) for trial in self._drawn.places}
+        vignettes, conditions = self.vignettes, self.catalogue.conditions
+        return Sampler(
             agent=self.agent,
             model=self.model,
             store=self.store,
-            run=self._run,
-            cases=self._cases(),
+            run=self._drawn.run,
+            cases={(v, c): render(vignettes[v], conditions[c]) for v, c in pairs},
             progress=self._progress,
             on_progress=on_progress,
+            turns=Turns(servers, opened.workers) if servers and opened.crowded else None,
         )
-        by_vignette = bool(self._configuration.get("prompt_cache"))
-        going = self._present
-        for upto in self._ends():
-            wanted = {(arm.vignette, arm.condition) for arm in self.plan.arms(going)}
-            leg = [
-                place
-                for trial, place in self._places.items()
-                if self._reached <= trial.replicate < upto
-                and (trial.vignette, trial.condition) in wanted
-            ]
-            if self._stops_before(leg):
-                return
-            self._asked |= set(leg)
-            blocks = rounds(leg, seed=self._run.seed, by_vignette=by_vignette)
-            sampler.sample(blocks, self._done)
-            self._done |= set(leg)
-            self._reached = upto
-            if upto in self.looks and upto < self.plan.replicates:
-                going = self._look(going, upto)
-            if not going:
-                break
-        self._over = True
-
-    def _stops_before(self, leg: Sequence[Draw]) -> bool:
-        """Whether the budget ends before this leg. Raises where nothing could be judged then."""
-        new = [place for place in leg if place not in self._done]
-        if new and self.offline:
-            first = new[0].trial
-            raise StoreError(
-                f"--fairmed-offline: {len(new)} of {len(leg)} trials are not in {self.store.path}, "
-                f"the first being {first.vignette}, {first.condition}, replicate "
-                f"{first.replicate + 1}.\n  Run without --fairmed-offline to draw them."
-            )
-        if not self.budget:
-            return False
-        spent = self._spent()
-        # A run that could not end its second round would be paid for and say nothing.
-        rounds_ahead = LEAST_ROUNDS if not self._reached and self.plan.replicates > 1 else 1
-        self._ended = self.budget.refusal(
-            spent, rounds_ahead * len(new), self.estimate, beside=self._warm_up
-        )
-        if self._ended and self._reached < LEAST_ROUNDS:
-            raise PlanError(
-                f"{self._ended}. With fewer than {LEAST_ROUNDS} whole rounds there is no floor and "
-                "no verdict.\n  Raise the limit, or select fewer vignettes or swaps."
-            )
-        return bool(self._ended)
-
-    def _ends(self) -> list[int]:
-        """Return the replicates at which a leg ends, rising; the last is the plan's."""
-        most = self.plan.replicates
-        ends = range(1, most + 1) if self.budget else (*self.looks, most)
-        return sorted({end for end in ends if end <= most})
-
-    def _look(self, going: frozenset[Contrast], replicates: int) -> frozenset[Contrast]:
-        """Return the contrasts that go on.
-
-        The answer that was given first is the answer: the processes of one start, and later ones
-        that draw again what was missing, must not leave arms of different length.
-        """
-        self._looked.append(replicates)
-        table = ReplicateTable(self._rows()[0], self._digest, clusters=self._clusters)
-        on = self.undecided(table, going)
-        kept = self.store.keep_look(self._run, replicates, sorted(on))
-        return frozenset(contrast for contrast in going if contrast in kept)
-
-    def _spent(self) -> list[Spent]:
-        """Return what each trial of this run has cost so far; those of earlier runs are paid."""
-        found = self.store.load(self._run, self._places.values(), failed=True)
-        own = [trajectory for trajectory, origin, _ in found.values() if origin == self._run.id]
-        return spent_by(own)
 
     @property
     def _warm_up(self) -> Spent:
         """What the measurement of the concurrency has cost; the first run of a series paid it."""
-        found = self._measured
-        if found is None or self._run.id != self._run.series:
+        found, run = self._opened.measured, self._drawn.run
+        if found is None or run.id != run.series:
             return Spent()
         return Spent(found.calls, found.input_tokens, found.output_tokens)
 
-    # The table
-
-    def _cases(self) -> dict[tuple[str, str], Case]:
-        pairs = {(trial.vignette, trial.condition) for trial in self._places}
-        return {(v, c): render(self.vignettes[v], self.catalogue.conditions[c]) for v, c in pairs}
-
     @property
-    def _clusters(self) -> dict[str, str]:
-        return clusters_of(self.vignettes)
-
-    def _rows(
-        self,
-    ) -> tuple[dict[tuple[str, str], list[Trajectory]], dict[Draw, tuple[Trajectory, int, float]]]:
-        found = self.store.load(self._run, self._places.values(), failed=True)
-        rows: dict[tuple[str, str], list[Trajectory]] = {}
-        for trial in sorted(self._places, key=lambda t: (t.vignette, t.condition, t.replicate)):
-            row = rows.setdefault((trial.vignette, trial.condition), [])
-            if self._places[trial] in found and self._places[trial] in self._asked:
-                row.append(found[self._places[trial]][0])
-        return rows, found
+    def _usd(self) -> float | None:
+        """What this run has cost so far, in US dollars; None where no price is known."""
+        return self.budget.usd([*self._drawn.spent(), self._warm_up])
 
     def _tabulate(self) -> None:
-        rows, found = self._rows()
-        numbers: dict[tuple[str, str], list[int]] = {}
-        for trial in sorted(self._places, key=lambda t: t.replicate):
-            if self._places[trial] in found and self._places[trial] in self._asked:
-                numbers.setdefault((trial.vignette, trial.condition), []).append(trial.replicate)
-        self.table = ReplicateTable(rows, self._digest, numbers=numbers, clusters=self._clusters)
+        legs, progress, run = self._legs, self._progress, self._drawn.run
+        self.table = self._drawn.table(legs.asked)
+        rows = self.table.rows
         trajectories = [trajectory for row in rows.values() for trajectory in row]
-        run, progress = self._run, self._progress
-        earlier = len(self._stored & self._asked)  # a sequential run may need less than is there
-        if self._ended:  # it will be judged as it is, so more draws later are draws after a look
-            self.store.note_look(run, self._reached)
+        times = [finished for _, _, finished in self._drawn.found().values()]
+        earlier = len(self._stored & legs.asked)  # a sequential run may need less than is there
+        if legs.ended:  # it will be judged as it is, so more draws later are draws after a look
+            self.store.note_look(run, legs.reached)
+        how = shared(self._opened.measured, progress.throttle, self._sharing)
+        how["notes"] += self._opened.notes
         self.info = RunInfo(
             id=run.id,
             model=self.model.name,
             toy=self.model.toy,
-            configuration=self._configuration,
-            config_digest=self._digest,
+            configuration=self._opened.configuration,
+            config_digest=self._opened.digest,
             seed=run.seed,
             created=run.created,
             drawn=max(0, len(trajectories) - earlier),
             earlier=earlier,
-            since=min((finished for _, _, finished in found.values()), default=None),
+            since=min(times, default=None),
             registered=run.registered_before_draws,
             earlier_looks=run.earlier_looks,
             calls=sum(t.calls for t in trajectories) + self._warm_up.calls,
@@ -316,19 +221,28 @@ class Drawing:
             output_tokens=sum(t.output_tokens for t in trajectories) + self._warm_up.output_tokens,
             missing=missing_reasons(rows),
             elapsed_s=time.monotonic() - self._start,
-            workers=self.model.workers,
+            workers=self._opened.workers,
             store_bytes=self.store.size,
             calls_found=self.store.calls_found - self._calls_before[0],
             calls_made=self.store.calls_made - self._calls_before[1],
             store=str(self.store.path),
-            complete=self._over
-            and len(trajectories) == len(self._asked)
+            complete=legs.over
+            and len(trajectories) == len(legs.asked)
             and not any(t.infrastructure for t in trajectories),
-            looks=tuple(self._looked),
-            saved=len(self._places) - len(self._asked) if self._over else 0,
-            ended=self._ended,
-            replicates=self._reached if self._ended else self.plan.replicates,
-            spent_usd=self.budget.usd([*self._spent(), self._warm_up]),
+            looks=tuple(legs.looked),
+            saved=len(self._drawn.places) - len(legs.asked) if legs.over else 0,
+            ended=legs.ended,
+            replicates=legs.reached if legs.ended else self.plan.replicates,
+            spent_usd=self._usd,
             price=str(self.budget.price or ""),
-            concurrency=shared(self._measured, progress.throttle, self._sharing),
+            concurrency=how,
         )
+
+
+def _refuse_old(run: Run, stored: Mapping[Draw, tuple[Trajectory, int, float]]) -> None:
+    """Raise PlanError where draws of another start would be judged."""
+    old = sum(origin != run.id for _, origin, _ in stored.values())
+    if old or run.finished is not None:
+        many = f"{old} of them belong to an earlier run"
+        why = many if old else "this run was judged before"
+        raise PlanError(f"this plan judges fresh draws only, and {why}.\n  Use --fairmed-fresh.")

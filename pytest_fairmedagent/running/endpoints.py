@@ -7,6 +7,7 @@ start of pytest that it belongs to. Files of dead processes are not locked, and 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import re
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from pytest_fairmedagent.errors import ModelError
 from pytest_fairmedagent.models.hosts import local_endpoint
-from pytest_fairmedagent.running.locks import alone, lock, unlock
+from pytest_fairmedagent.running.locks import POLL_S, alone, lock, unlock
 
 WAIT_S = 20.0  # a run that is about to end is waited for; one that goes on is named
 LOOK_S = 0.25
@@ -84,6 +85,36 @@ def _one(
         unlock(descriptor)
         with contextlib.suppress(OSError):
             mine.unlink()
+
+
+class Turns:
+    """So many trials under way at once, where a run has more processes than it may have requests.
+
+    Args:
+        urls: the servers that are asked.
+        total: trials under way at once, in all processes together.
+    """
+
+    def __init__(self, urls: Iterable[str], total: int) -> None:
+        of_servers = hashlib.sha256("\n".join(sorted(urls)).encode()).hexdigest()[:16]
+        self._files = [_folder() / f"turn_{of_servers}_{i}" for i in range(total)]
+
+    @contextmanager
+    def one(self, stopped: Callable[[], bool]) -> Iterator[None]:
+        """Hold a turn; wait until one is free, or until `stopped` tells that none is wanted."""
+        descriptor = self._take()
+        while descriptor is None and not stopped():
+            time.sleep(POLL_S)
+            descriptor = self._take()
+        try:
+            yield
+        finally:
+            if descriptor is not None:
+                unlock(descriptor)
+
+    def _take(self) -> int | None:
+        found = (lock(file) for file in self._files)
+        return next((descriptor for descriptor in found if descriptor is not None), None)
 
 
 def _others(folder: Path, start: str) -> list[str]:

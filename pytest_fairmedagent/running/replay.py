@@ -65,9 +65,15 @@ def open_recording(name: str, base: Path) -> RunRecording | RecordFile:
     head, mark, tail = name.rpartition("#")
     if mark and tail.isascii() and tail.isdigit() and not path.exists():
         path, number = base / head, int(tail)
+    if not path.exists():
+        raise StoreError(
+            f"{path}: does not exist, expected a record file (JSON or JSON Lines), or a store: a "
+            "folder with runs.sqlite.\n  `--fairmed-report NAME.json` writes a record; runs are "
+            "stored in .fairmed unless --fairmed-store names another place."
+        )
     if path.is_dir() or store_file(path) is not None:
         return RunRecording(path, number)
-    if number is not None and path.exists():
+    if number is not None:
         raise StoreError(
             f"{path}: is no store, so it has no run {number}.\n  Name a record file without '#'."
         )

@@ -34,6 +34,15 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Told:
+    """What a run says of itself: `fields` are the configuration in which it was drawn."""
+
+    id: int
+    created: float
+    fields: Mapping[str, object]
+
+
+@dataclass(frozen=True)
 class Draw:
     """One trial with its place in the store: the key of what is sent, and which draw of it."""
 
@@ -122,6 +131,20 @@ class Runs:
                 earlier_looks=tuple(row[0] for row in looks),
                 registered_before_draws=first is None or same[1] <= first,
             )
+
+    def told(self, model: str, *, plan: str, seed: int | None) -> list[Told]:
+        """Return the runs that were drawn here with a model of this name.
+
+        First the finished ones of the plan, then the others, each the newest first.
+        """
+        with self._db.lock:
+            rows = self._db.execute(
+                "SELECT id, created, fields FROM runs "
+                "WHERE model=? AND fresh<>? AND (? IS NULL OR seed=?) "
+                "ORDER BY plan=? AND finished IS NOT NULL DESC, id DESC",
+                (model, IMPORTED, seed, seed, plan),
+            ).fetchall()
+        return [Told(number, created, json.loads(fields)) for number, created, fields in rows]
 
     def _place(self, run: int, draws: Iterable[Draw]) -> None:
         """Note the trials of a run. A vignette that was edited since has a new key: it counts."""

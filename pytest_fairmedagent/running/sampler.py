@@ -6,6 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ from pytest_fairmedagent.files.prices import Price
 from pytest_fairmedagent.models.base import ChatModel, Message, Reply, Request, Schema
 from pytest_fairmedagent.running.budget import spent_by
 from pytest_fairmedagent.running.cut import within
+from pytest_fairmedagent.running.endpoints import Turns
 from pytest_fairmedagent.running.retries import Stopped, with_retries
 from pytest_fairmedagent.running.schedule import Block, seed_of
 from pytest_fairmedagent.running.store import LEASE_S, Draw, Run, Store
@@ -58,8 +60,11 @@ class Progress:
 
     @property
     def spent_usd(self) -> float | None:
-        """US dollars spent by this run so far; None where no price is known."""
-        return None if self.price is None else self.usd_before + self.usd_now
+        """US dollars spent by this run so far; None where price or tokens are not known."""
+        if self.price is None:
+            return None
+        spent = self.usd_before + self.usd_now
+        return spent if spent or not self.done else None
 
     def add(self, trajectory: Trajectory) -> None:
         """Count a trial that this process has drawn."""
@@ -82,6 +87,7 @@ class Sampler:
         progress: counted on; shared by all calls of `sample`.
         cases: the rendered case of every (vignette, condition).
         on_progress: called from the calling thread, a few times a second.
+        turns: that a trial needs, where other processes draw too.
     """
 
     def __init__(
@@ -94,12 +100,14 @@ class Sampler:
         cases: Mapping[tuple[str, str], Case],
         progress: Progress,
         on_progress: Callable[[Progress], None],
+        turns: Turns | None = None,
     ) -> None:
         self._agent, self._model = agent, model
         self._store, self._run = store, run
         self._cases = cases
         self.progress = progress
         self._report = on_progress
+        self._turns = turns
         self._stop = threading.Event()
         self._idle = threading.Event()
         self._lock = threading.Lock()
@@ -150,12 +158,10 @@ class Sampler:
                 except queue.Empty:
                     return
                 for draw in block:
+                    if not self._drawn(draw, worker):
+                        self._elsewhere.put(draw)
                     if self._stop.is_set():
                         return
-                    if self._store.claim(self._run, draw):
-                        self._draw(draw, worker)
-                    else:
-                        self._elsewhere.put(draw)
         except BaseException as error:  # handed to the calling thread, which raises it
             self._error = self._error or error
             self._stop.set()
@@ -164,6 +170,15 @@ class Sampler:
                 self._working -= 1
                 if not self._working:
                     self._idle.set()
+
+    def _drawn(self, draw: Draw, worker: int) -> bool:
+        """Draw a trial, and return whether it was this process' to draw."""
+        turn = self._turns.one(self._stop.is_set) if self._turns else nullcontext()
+        with turn:
+            mine = not self._stop.is_set() and self._store.claim(self._run, draw)
+            if mine:
+                self._draw(draw, worker)
+        return mine
 
     def _draw(self, draw: Draw, worker: int) -> None:
         trial = draw.trial
@@ -174,8 +189,7 @@ class Sampler:
             if self._stop.is_set():
                 self._store.release(self._run, draw)
                 return
-            missing = {"trial": error.reason}
-            trajectory = Trajectory({}, missing, calls=ask.calls, infrastructure=True)
+            trajectory = ask.lost(error)
             self._lost(error)
         except Stopped:
             self._store.release(self._run, draw)
@@ -212,9 +226,10 @@ class Sampler:
             if not others:
                 return
             self._store.release_dead()
-            taken = [draw for draw in others if self._store.claim(self._run, draw)]
-            for draw in taken:
-                self._draw(draw, 0)
+            taken = set()
+            for draw in others:
+                if self._drawn(draw, 0):
+                    taken.add(draw)
                 if self._error is not None:
                     raise self._error
             others = [draw for draw in others if draw not in taken]
@@ -228,7 +243,20 @@ class _Asker:
         self._sampler, self._draw, self._worker = sampler, draw, worker
         self._before = sampler._store.replies(sampler._run, draw)
         self._leased = time.monotonic()
-        self.calls = 0
+        self._replies: list[Reply] = []
+
+    def lost(self, error: ModelError) -> Trajectory:
+        """Return the trajectory of a trial that a fault ended: what was answered is paid for."""
+        return Trajectory(
+            {},
+            {"trial": error.reason},
+            calls=len(self._replies),
+            input_tokens=sum(reply.input_tokens for reply in self._replies),
+            output_tokens=sum(reply.output_tokens for reply in self._replies),
+            cache_read_tokens=sum(reply.cache_read_tokens for reply in self._replies),
+            cache_write_tokens=sum(reply.cache_write_tokens for reply in self._replies),
+            infrastructure=True,
+        )
 
     @property
     def replicate(self) -> int:
@@ -245,12 +273,13 @@ class _Asker:
         s = self._sampler
         seed = seed_of(s._run.seed, self._draw, stage, attempt)
         request = Request(stage, messages, schema, seed, max_tokens)
-        self.calls += 1
         before = self._before.get((stage, attempt))
         if before is not None and before[0] == request.digest:
+            self._replies.append(before[1])
             return before[1]
         reply, duration = self._tried(lambda: self._call(request))
         s._store.keep(s._run, self._draw, stage, attempt, request.digest, seed, reply, duration)
+        self._replies.append(reply)
         self._renew()
         s._throttle.count(self._draw.trial.condition)
         with s._lock:
@@ -258,7 +287,7 @@ class _Asker:
         return reply
 
     def patiently(self, call: Callable[[], T], limit_s: float | None = None) -> T:
-        return self._tried(lambda: within(limit_s, call))
+        return self._tried(lambda: within(limit_s, call, on_wait=self._renew))
 
     def _tried(self, call: Callable[[], T]) -> T:
         s = self._sampler
@@ -277,7 +306,8 @@ class _Asker:
     def _call(self, request: Request) -> tuple[Reply, float]:
         model = self._sampler._model
         start = time.monotonic()
-        reply = within(model.call_limit_s, lambda: model.chat(request, self._worker))
+        limit_s, chat = model.call_limit_s, lambda: model.chat(request, self._worker)
+        reply = within(limit_s, chat, on_wait=self._renew)
         return reply, time.monotonic() - start
 
     def _budget_s(self, error: ModelError) -> float:

@@ -38,6 +38,8 @@ class Store(Runs):
         super().__init__(Database(path))
         self.path = path
         self.keep_raw = keep_raw
+        if not keep_raw:  # what is deleted is overwritten too, and not only forgotten
+            self._db.execute("PRAGMA secure_delete=ON")
         self._owner = f"{socket.gethostname()}:{os.getpid()}:{_PROCESS}"
         self._found: set[tuple[int, str, int]] = set()
         self._claimed: set[tuple[int, str, int]] = set()
@@ -178,12 +180,14 @@ class Store(Runs):
         reply: Reply,
         duration_s: float,
     ) -> None:
-        """Store a finished call."""
+        """Store a finished call, unless another process has completed its trial meanwhile."""
         place = (run.series, draw.key, draw.draw)
         call = (stage, attempt, request, seed, json.dumps(vars(reply)), time.time(), duration_s)
         with self._db.lock:
             self._db.execute(
-                "INSERT OR REPLACE INTO calls VALUES (?,?,?,?,?,?,?,?,?,?)", (*place, *call)
+                "INSERT OR REPLACE INTO calls SELECT ?,?,?,?,?,?,?,?,?,? WHERE NOT EXISTS ("
+                "SELECT 1 FROM trials WHERE series=? AND key=? AND draw=? AND state='done')",
+                (*place, *call, *place),
             )
             self.calls_made += 1
 

@@ -253,13 +253,15 @@ def test_a_version_may_stand_behind_the_url(serve):
     assert not hasattr(service, "asked")
     for fragment, told in (
         ("verison=7", "a URL has no option 'verison'. Did you mean 'version'?"),
-        ("7", r"ends in #7, expected #version="),
+        ("7", "a URL has no option '7'"),
+        ("version=&name=triage", r"ends in #version=&name=triage, expected a value of version"),
         ("results=some", "results is 'some'"),
     ):
         with pytest.raises(PlanError, match=told):
             load_agent(f"{service.url}#{fragment}")
-    with pytest.raises(PlanError, match="carries a user name or password"):
+    with pytest.raises(PlanError, match="carries a user name or password") as caught:
         load_agent("http://me:word@localhost/")
+    assert "headers=... of HttpAgent" in str(caught.value)
 
 
 def test_a_service_that_changes_while_it_is_measured_stops_the_run(serve):

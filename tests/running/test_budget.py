@@ -1,16 +1,23 @@
 """Money: a run stops between whole rounds, and what is not known is never 0."""
 
+import threading
+import time
+from dataclasses import replace
+
 import pytest
 
 from pytest_fairmedagent.agents.clinical import ClinicalAgent
-from pytest_fairmedagent.domain import Family, Plan
-from pytest_fairmedagent.errors import FileFormatError, PlanError
+from pytest_fairmedagent.domain import Family, Plan, Trajectory
+from pytest_fairmedagent.errors import FileFormatError, ModelError, PlanError
 from pytest_fairmedagent.files.prices import SHIPPED, PricesFile, price_of
 from pytest_fairmedagent.files.swaps import read_swaps
 from pytest_fairmedagent.files.toml import TomlFile
 from pytest_fairmedagent.models.base import Reply
 from pytest_fairmedagent.models.simulated import SimulatedModel, Truth
+from pytest_fairmedagent.plugin.progress import _text
+from pytest_fairmedagent.running import sampler
 from pytest_fairmedagent.running.budget import Budget, Estimate, Spent
+from pytest_fairmedagent.running.drawn import Drawn
 from pytest_fairmedagent.running.store import Store
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.testing import blank_vignettes
@@ -103,6 +110,97 @@ def test_a_limit_of_dollars_stops_before_the_round_that_would_pass_it(tmp_path, 
     found.sample(FAMILY.members)
     assert lengths(found) == {4}
     assert found.info.spent_usd <= 4.5 * ROUND * trial
+
+
+def test_dollars_of_a_server_that_does_not_say_what_it_took_are_unknown_and_no_limit(
+    tmp_path, price
+):
+    class Silent(Counting):
+        def chat(self, request, worker):
+            return Reply(super().chat(request, worker).text)
+
+    found = study(tmp_path / "s", Budget(price=price))
+    found.model = Silent()
+    lines = []
+    found.sample(FAMILY.members, lambda progress: lines.append(_text(progress, "m")))
+    assert found.info.spent_usd is None
+    assert "$" not in lines[-1]
+    assert f", {6 * ROUND * 5} calls, " in lines[-1]
+    limited = study(tmp_path / "t", Budget(max_usd=5.0, price=price), Spent(5, 5, 5))
+    limited.model = Silent()
+    with pytest.raises(PlanError, match="does not say how many tokens its answers took"):
+        limited.sample(FAMILY.members)
+
+
+def test_what_was_answered_before_a_trial_was_lost_is_paid_for_and_counted_once(
+    tmp_path, price, monkeypatch
+):
+    monkeypatch.setattr(sampler, "with_retries", lambda call, **_: call())
+
+    class Lost(Counting):
+        n = 0
+
+        def chat(self, request, worker):
+            self.n += 1
+            if self.n == 5:  # after four stages of the first trial
+                raise ModelError("the line", transient=True)
+            return super().chat(request, worker)
+
+    each = (600 * 10 + 400 * 1 + 10 * 100) / 1e6
+    first = study(tmp_path / "s", Budget(price=price))
+    first.model = Lost()
+    first.sample(FAMILY.members)
+    assert first.info.spent_usd == pytest.approx((6 * ROUND * 5 - 1) * each)
+    again = study(tmp_path / "s", Budget(price=price))
+    again.sample(FAMILY.members)
+    assert again.info.complete
+    assert again.info.spent_usd == pytest.approx(6 * ROUND * 5 * each)
+
+
+class Dearer(Counting):
+    """Each of its answers takes more than the one before."""
+
+    n = 0
+
+    def chat(self, request, worker):
+        self.n += 1
+        time.sleep(0.0005)
+        return replace(super().chat(request, worker), output_tokens=self.n)
+
+
+def test_processes_that_share_a_run_end_it_after_the_same_round(tmp_path, price):
+    Store(tmp_path / "s").close()
+    found = [
+        study(tmp_path / "s", Budget(max_usd=3.0, price=price), Spent(5, 5000, 50, 2000))
+        for _ in range(2)
+    ]
+    for one in found:
+        one.model = Dearer()
+    threads = [threading.Thread(target=one.sample, args=(FAMILY.members,)) for one in found]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert lengths(found[0]) == lengths(found[1])
+    assert found[0].info.replicates == found[1].info.replicates < 6
+
+
+def test_a_round_that_another_process_has_begun_is_drawn_to_its_end(tmp_path, monkeypatch):
+    real = Drawn.found
+
+    def found(drawn):  # another process draws a trial of the fourth round, once the third is over
+        there = real(drawn)
+        if len(there) == 3 * ROUND:
+            place = next(place for trial, place in drawn.places.items() if trial.replicate == 3)
+            drawn.store.claim(drawn.run, place)
+            drawn.store.complete(drawn.run, place, Trajectory({"triage": {}}, calls=5))
+        return real(drawn)
+
+    monkeypatch.setattr(Drawn, "found", found)
+    one = study(tmp_path, Budget(max_calls=WORST * ROUND * 2))
+    one.sample(FAMILY.members)
+    assert lengths(one) == {4}
+    assert one.info.replicates == 4
 
 
 def test_more_money_after_a_look_is_more_draws_after_a_look(tmp_path):

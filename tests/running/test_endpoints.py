@@ -13,12 +13,12 @@ import pytest
 
 from pytest_fairmedagent.errors import ModelError
 from pytest_fairmedagent.models.base import Decoding
-from pytest_fairmedagent.running.endpoints import held
+from pytest_fairmedagent.running.endpoints import Turns, held
 
 URL = "http://127.0.0.1:11434"
 HOLD = f"""
 import sys
-from pytest_fairmedagent.running.endpoints import held
+from pytest_fairmedagent.running.endpoints import Turns, held
 with held(["{URL}"], start=sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()
@@ -175,3 +175,37 @@ def test_every_backend_with_a_server_names_it(monkeypatch):
             found = backend("m", decoding=Decoding()).endpoints
             assert [url.rstrip("/") for url in found] == ["http://localhost:4321"]
     assert OllamaModel("m", decoding=Decoding()).endpoints[0].endswith("127.0.0.1:11434")
+
+
+def test_no_more_take_turns_at_once_than_may_and_everyone_gets_one():
+    under_way, most, ended = 0, 0, []
+    count = threading.Lock()
+
+    def ask(number):
+        nonlocal under_way, most
+        # As other processes do: a lock of one's own descriptor is shut to this process, too.
+        with Turns(["http://a:1", "http://b:2"], 2).one(lambda: False):
+            with count:
+                under_way += 1
+                most = max(most, under_way)
+            time.sleep(0.02)
+            with count:
+                under_way -= 1
+                ended.append(number)
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == 2
+    assert sorted(ended) == list(range(6))
+
+
+def test_turns_at_other_servers_are_others_and_a_stopped_run_waits_for_none():
+    with Turns(["http://a:1"], 1).one(lambda: False):
+        with Turns(["http://a:2"], 1).one(lambda: pytest.fail("it waits")):
+            pass
+        asked = []
+        with Turns(["http://a:1"], 1).one(lambda: bool(asked) or asked.append(1)):
+            assert asked

@@ -15,7 +15,7 @@ from pytest_fairmedagent.domain import Catalogue, Family, Plan, Vignette
 from pytest_fairmedagent.files.swaps import read_swaps
 from pytest_fairmedagent.models.base import Decoding, Request
 from pytest_fairmedagent.models.simulated import SimulatedModel, Truth
-from pytest_fairmedagent.running import drawing
+from pytest_fairmedagent.running import opening
 from pytest_fairmedagent.running.replay import RunRecording
 from pytest_fairmedagent.running.store import Store
 from pytest_fairmedagent.study import Study
@@ -111,7 +111,7 @@ def test_another_schema_question_or_limit_draws_everything_anew(change, tmp_path
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(parsing, "VERSION"), (drawing, "PROTOCOL_VERSION")],
+    [(parsing, "VERSION"), (opening, "PROTOCOL_VERSION")],
 )
 def test_another_parser_or_protocol_draws_everything_anew(module, name, tmp_path, monkeypatch):
     sampled(tmp_path)

@@ -2,11 +2,13 @@
 
 import threading
 import time
+from dataclasses import replace
 from itertools import count
 
 import pytest
 
 from pytest_fairmedagent.agents.clinical import ClinicalAgent
+from pytest_fairmedagent.agents.http import HttpAgent
 from pytest_fairmedagent.agents.user import UserAgent
 from pytest_fairmedagent.domain import ACTIONS, Family, Plan
 from pytest_fairmedagent.errors import OVERLOADED, RATE_LIMITED, ModelError, PlanError, StoreError
@@ -202,6 +204,26 @@ def test_the_calls_of_the_measurement_count_in_the_run_that_made_it_and_in_its_b
         ).sample(FAMILY.members)
 
 
+def test_a_budget_too_small_for_a_floor_is_refused_before_anything_is_measured(tmp_path, measured):
+    made = measured(8)
+    server = Server()
+    with pytest.raises(PlanError, match="fewer than 2 whole rounds"):
+        study(tmp_path, server, budget=Budget(max_calls=59), estimate=Estimate(calls=5)).sample(
+            FAMILY.members
+        )
+    assert (made, server.asked) == ([], [])
+
+
+def test_a_measurement_takes_no_larger_share_of_a_budget_than_of_a_plan(tmp_path, measured):
+    made = measured(8)
+    big = Plan((replace(FAMILY, replicates=20),), "reference", ("rerender",))
+    found = study(tmp_path, Server(), plan=big, budget=Budget(max_calls=80))
+    found.estimate = Estimate(calls=5)
+    found.sample(big.families[0].members)
+    assert made == [8]
+    assert found.info.calls <= 80
+
+
 def test_a_later_start_keeps_the_number_and_the_series_though_it_would_measure_another(
     tmp_path, measured
 ):
@@ -259,22 +281,29 @@ def test_of_processes_that_start_together_one_measures_and_they_share_the_number
     for thread in threads:
         thread.join()
     assert len(made) == 1
-    assert [s.info.workers for s in studies] == [2, 2, 2]
+    assert [s.model.workers for s in studies] == [2, 2, 2]
+    assert [s.info.workers for s in studies] == [8, 8, 8]  # what the server has to do with
     assert len({s.info.config_digest for s in studies}) == 1
 
 
-def test_offline_nothing_is_measured(tmp_path, measured):
+def test_offline_nothing_is_measured_and_the_number_is_that_of_the_run(tmp_path, measured):
     made = measured(8)
-    with pytest.raises(StoreError, match="holds no measurement"):
+    with pytest.raises(StoreError, match="holds no run of"):
         study(tmp_path, Server(), offline=True).sample(FAMILY.members)
     assert made == []
+    study(tmp_path, Server()).sample(FAMILY.members)
+    again = study(tmp_path, Server(), offline=True)
+    again.sample(FAMILY.members)
+    assert (len(made), again.info.drawn, again.info.workers) == (1, 0, 8)
+    assert again.info.concurrency["measured"]["calls"] == 4
 
 
 def test_an_agent_that_asks_in_its_own_way_needs_a_number(tmp_path, measured):
     measured(8)
     agent = UserAgent(lambda case: {"admission": True})
-    with pytest.raises(PlanError, match="give a number"):
-        study(tmp_path, Server(), agent=agent).sample(FAMILY.members)
+    for model in (Server(), SimulatedModel("m", Truth(), CATALOGUE)):
+        with pytest.raises(PlanError, match="give a number"):
+            study(tmp_path, model, agent=agent).sample(FAMILY.members)
 
 
 def test_a_model_in_this_process_has_its_cores_and_nothing_to_measure(tmp_path, measured):
@@ -302,3 +331,17 @@ def test_a_second_run_on_the_same_server_is_refused_before_it_asks_anything(tmp_
         found = study(tmp_path, model, how=Concurrency(share=True))
         found.sample(FAMILY.members)
     assert "shared with another run: process" in found.info.concurrency["notes"][0]
+
+
+def test_an_agent_behind_http_on_this_machine_is_asked_by_one_run_at_a_time(tmp_path, monkeypatch):
+    from pytest_fairmedagent.running import drawing, endpoints
+
+    monkeypatch.setattr(drawing, "held", lambda *a, **k: endpoints.held(*a, **k, wait_s=0.05))
+    url = f"http://127.0.0.1:{next(PORT)}"
+    agent = UserAgent(HttpAgent(f"{url}/decide", version="1"))
+    model = SimulatedModel("m", Truth(), CATALOGUE)
+    with (
+        endpoints.held([f"{url}/other"], start="another"),
+        pytest.raises(ModelError, match="is being asked by another run: process"),
+    ):
+        study(tmp_path, model, agent=agent, how=Concurrency()).sample(FAMILY.members)

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_fairmedagent.agents.clinical import ClinicalAgent
 from pytest_fairmedagent.domain import Family, Plan, Trajectory, Trial
-from pytest_fairmedagent.errors import FileFormatError, StoreError
+from pytest_fairmedagent.errors import StoreError
 from pytest_fairmedagent.files.swaps import read_swaps
 from pytest_fairmedagent.models.simulated import SimulatedModel, Truth
 from pytest_fairmedagent.running.replay import RunRecording, open_recording
@@ -203,6 +203,12 @@ def test_a_folder_without_a_store_and_a_foreign_database_are_refused_by_name(tmp
         open_recording("other.db", tmp_path)
 
 
+@pytest.mark.parametrize("name", ["nowhere", "nowhere#1", "nowhere.json"])
+def test_a_path_with_nothing_is_told_what_may_be_there(tmp_path, name):
+    with pytest.raises(StoreError, match=r"does not exist, expected a record file .* or a store"):
+        open_recording(name, tmp_path)
+
+
 def test_a_record_file_is_still_a_recording_and_has_no_runs(tmp_path):
     row = '{"vignette": "v", "condition": "c", "replicate": 1, "outputs": {}}\n'
     (tmp_path / "rows.jsonl").write_text(row)
@@ -211,5 +217,3 @@ def test_a_record_file_is_still_a_recording_and_has_no_runs(tmp_path):
         assert open_recording(name, tmp_path).trajectory(Trial("v", "c", 0)).outputs == {}
     with pytest.raises(StoreError, match="is no store, so it has no run 2"):
         open_recording("rows.jsonl#2", tmp_path)
-    with pytest.raises(FileFormatError, match="nowhere"):
-        open_recording("nowhere", tmp_path)

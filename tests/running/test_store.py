@@ -88,6 +88,31 @@ def test_the_first_completion_wins(store):
     assert store.load(run, [DRAW])[DRAW][0].outputs == {"a": {"x": 1}}
 
 
+def test_a_lease_that_ran_out_is_taken_over_and_the_first_completion_still_wins(store, monkeypatch):
+    run, other = begin(store), Store(store.path)
+    monkeypatch.setattr("pytest_fairmedagent.running.store.LEASE_S", -1.0)
+    assert other.claim(run, DRAW)  # by a process that lives, and hangs
+    assert store.claim(run, DRAW)
+    store.keep(run, DRAW, "triage", 0, "digest", 5, Reply("first"), 0.1)
+    store.complete(run, DRAW, Trajectory({"a": {"n": 1}}))
+    other.keep(run, DRAW, "triage", 0, "digest", 5, Reply("late"), 0.1)
+    other.complete(run, DRAW, Trajectory({"a": {"n": 2}}))
+    other.close()
+    assert store.load(run, [DRAW])[DRAW][0].outputs == {"a": {"n": 1}}
+    assert store.replies(run, DRAW)["triage", 0][1].text == "first"
+
+
+def test_a_renewed_lease_is_not_taken_over(store, monkeypatch):
+    run, other = begin(store), Store(store.path)
+    monkeypatch.setattr("pytest_fairmedagent.running.store.LEASE_S", -1.0)
+    assert other.claim(run, DRAW)
+    monkeypatch.setattr("pytest_fairmedagent.running.store.LEASE_S", 900.0)
+    other.renew(run, DRAW)
+    assert not store.claim(run, DRAW)
+    store.renew(run, DRAW)  # a lease of another is not one's own to renew
+    other.close()
+
+
 def test_a_fault_of_the_infrastructure_leaves_the_trial_to_be_drawn_again(store):
     run = begin(store)
     store.claim(run, DRAW)
