@@ -4,7 +4,8 @@ For each pair two studies of 16 cases, R=10, the primary family of 18 and its co
 from one truth with seeds of their own, and compared as baseline and run. Prints the share of pairs
 with any regression and with anything reported at all, at several floors, and how often a planted
 gap and a risen floor are found: 200 pairs by default; `python -m benchmarks baseline_null 50` makes
-fewer.
+fewer. Then how often the test of a floor alone tells equal floors apart where every rate p turned
+to 1 - p, ten times as many pairs each.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from pytest_fairmedagent.comparing.baseline import compare_sides
 from pytest_fairmedagent.comparing.side import Side
 from pytest_fairmedagent.domain import ACTIONS, Contrast, Family, Plan
 from pytest_fairmedagent.relations.invariance import compare
 from pytest_fairmedagent.report.entries import comparison_entry
+from pytest_fairmedagent.stats import floor_change_test
 from pytest_fairmedagent.testing import Truth, blank_vignettes, draw_table
 
 SWAPS = ("race_black", "race_hispanic", "insurance_medicaid")
@@ -80,6 +84,16 @@ def counts(before: Truth, after: Truth, seed: int, plan: Plan = PLAN) -> dict[st
     return found
 
 
+def turned(n_vignettes: int, replicates: int, rate: float | None, pairs: int) -> float:
+    """Return the share of p at or below .05 where rates turn from p to 1 - p; None for many p."""
+    rng, n, hits = np.random.default_rng(9), [replicates] * n_vignettes, 0
+    for _ in range(pairs):
+        p = rng.beta(0.3, 0.3, n_vignettes) if rate is None else np.full(n_vignettes, rate)
+        k_b, k_a = rng.binomial(replicates, 1 - p), rng.binomial(replicates, p)
+        hits += floor_change_test(k_b, n, k_a, n) <= 0.05
+    return hits / pairs
+
+
 def main() -> None:
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     start = time.monotonic()
@@ -105,6 +119,9 @@ def main() -> None:
         floor_up += bool(counts(truth, noisier, seed)["worse"])
     print(f"  a gap of .15 in one swap, floor .087: a regression in {gap / few:.3f} ({few} pairs)")
     print(f"  another agent with a floor of .3:     a regression in {floor_up / few:.3f}")
+    shapes = [(4, 20), (16, 10), (40, 5), (40, 10)]
+    sizes = [turned(*shape, rate, 10 * pairs) for shape in shapes for rate in (None, 0.3, 0.1)]
+    print(f"  rates turned at equal floors: p <= .05 in {min(sizes):.3f} to {max(sizes):.3f}")
     print(f"  {time.monotonic() - start:.0f} s")
 
 

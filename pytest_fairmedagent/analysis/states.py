@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pytest_fairmedagent.agents.fields import Boolean, FieldError, Integer
 from pytest_fairmedagent.agents.prompts import STAGES
 from pytest_fairmedagent.domain import Trajectory
-from pytest_fairmedagent.files.records import Row
+from pytest_fairmedagent.files.record_row import Row
 from pytest_fairmedagent.files.rules import Rules, number_of
 
 OUT_OF_RANGE = "out of range"

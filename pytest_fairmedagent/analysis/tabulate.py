@@ -16,13 +16,9 @@ from typing import NamedTuple, cast
 from pytest_fairmedagent.analysis.states import State, States
 from pytest_fairmedagent.domain import Outcome, ReplicateTable, Trajectory
 from pytest_fairmedagent.errors import FileFormatError
+from pytest_fairmedagent.files.record_row import twice
 from pytest_fairmedagent.files.recordings import configurations_of
-from pytest_fairmedagent.files.records import (
-    NO_ROWS,
-    RecordSource,
-    declared_configuration,
-    twice,
-)
+from pytest_fairmedagent.files.records import NO_ROWS, RecordSource, declared_configuration
 from pytest_fairmedagent.files.rules import Rules
 from pytest_fairmedagent.running.info import digest_of
 

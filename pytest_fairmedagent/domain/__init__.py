@@ -1,7 +1,14 @@
 """Pure values: cases, conditions, trajectories, outcomes, plans and the replicate table."""
 
 from pytest_fairmedagent.domain.band import Adjudicator, Band
-from pytest_fairmedagent.domain.condition import KINDS, Case, Catalogue, Condition, render
+from pytest_fairmedagent.domain.condition import (
+    KINDS,
+    PATIENT_LINE,
+    Case,
+    Catalogue,
+    Condition,
+    render,
+)
 from pytest_fairmedagent.domain.confounding import Confounded, confounded
 from pytest_fairmedagent.domain.outcome import (
     ACTIONS,
@@ -40,6 +47,7 @@ __all__ = [
     "ORDINAL",
     "OUTCOMES",
     "OUTCOME_KINDS",
+    "PATIENT_LINE",
     "SCORE",
     "SET",
     "SETTINGS",

@@ -11,6 +11,7 @@ from functools import cached_property
 from pytest_fairmedagent.domain.vignette import PATIENT, Order, Vignette
 
 KINDS = ("reference", "swap", "identical", "sham")
+PATIENT_LINE = "\nPatient: "  # what the descriptor's line begins with, at the end of a case
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def render(vignette: Vignette, condition: Condition) -> Case:
     descriptor = condition.descriptor_in(vignette)
     before, slot, after = vignette.narrative.strip().partition(f"{{{PATIENT}}}")
     if not slot:
-        text = f"{before}\nPatient: {descriptor}"
+        text = f"{before}{PATIENT_LINE}{descriptor}"
     elif condition.id not in dict(vignette.descriptors) and after.split("\n", 1)[0].strip():
         # The line's full stop would stand in the middle of a sentence, or beside its own.
         text = f"{before}{descriptor.removesuffix('.')}{after}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from pytest_fairmedagent.domain.band import THRESHOLDS
 from pytest_fairmedagent.domain.condition import Catalogue, Condition
 from pytest_fairmedagent.domain.vignette import Confounder, Vignette
 
@@ -19,7 +20,11 @@ class Confounded:
     entries: tuple[Confounder, ...]
 
     def __str__(self) -> str:
-        told = (f"{e.direction}: {e.reason} ({e.source})" for e in self.entries)
+        told = (
+            f"{'' if e.outcome == self.action else f'{e.outcome} '}{e.direction}: {e.reason} "
+            f"({e.source})"
+            for e in self.entries
+        )
         return f"CONFOUNDED: {'; '.join(told)}"
 
 
@@ -47,9 +52,11 @@ def confounded(
 def _covers(entry: Confounder, condition: Condition, action: str, catalogue: Catalogue) -> bool:
     """Whether an entry bears on a condition: by its id, its attribute, or what else it changes.
 
-    An intersection that changes sex is confounded where sex is.
+    An intersection that changes sex is confounded where sex is, and a scale where an action is that
+    is read off it: one cannot differ without the other.
     """
-    if entry.outcome != action:
+    scale, _ = THRESHOLDS.get(entry.outcome, ("", 0))
+    if action not in (entry.outcome, scale):
         return False
     if entry.swap:
         return entry.swap == condition.id

@@ -88,6 +88,10 @@ class ReplicateTable:
     def conditions(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(condition for _, condition in self.rows))
 
+    @cached_property
+    def vignettes(self) -> frozenset[str]:
+        return frozenset(vignette for vignette, _ in self.rows)
+
     def first(self, replicates: int) -> ReplicateTable:
         """Return the table of the first `replicates` draws of every arm.
 

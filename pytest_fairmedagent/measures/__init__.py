@@ -4,8 +4,10 @@ Each function takes the table, the vignettes and the conditions to be compared, 
 that carries what it was computed from. None of them passes a verdict.
 """
 
+from pytest_fairmedagent.domain.flags import counted_flags
+
 from .bands import Wcfr, wcfr
-from .flags import FlagContrast, compare_flags, counted_flags
+from .flags import FlagContrast, compare_flags
 from .flips import Flips, flips
 from .floors import ActionFloor, floors
 from .following import Following, following

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from pytest_fairmedagent.domain import ACTIONS, OUTCOMES, Band, Outcome, ReplicateTable, Vignette
 from pytest_fairmedagent.domain.band import ADJUDICATED, LEVELS, THRESHOLDS
+from pytest_fairmedagent.errors import PlanError, closest
 from pytest_fairmedagent.measures._rows import readings
 from pytest_fairmedagent.stats._result import Result
 
@@ -115,8 +116,10 @@ def wcfr(
 
     The band of a scale (`esi_acuity` for `high_acuity`) is held against the scale's own value where
     trajectories have it, else against the action. A missing answer is neither inside nor outside.
-    KeyError for an unknown action.
+    PlanError for an unknown action, condition or vignette.
     """
+    if action not in ACTIONS:
+        raise PlanError(f"unknown action {action!r}.{closest(str(action), ACTIONS)}")
     outcome = ACTIONS[action]
     cells, without = [], []
     for vignette in vignettes:
@@ -142,8 +145,10 @@ def wcfr(
         if all(arms):
             cells.append(_cell(vignette.id, band, *arms))
     refused = ""
-    if not cells:
-        refused = f"none of {len(vignettes)} vignettes has a band for it, or answers to hold to it"
+    if len(without) == len(vignettes):
+        refused = f"none of {len(vignettes)} vignettes has a band of acceptable answers for it"
+    elif not cells:
+        refused = "no vignette that has a band for it has answers in both arms"
     elif not any(cell.straddles and cell.pairs for cell in cells):
         refused = (
             f"no band of {len(cells)} leaves both decisions open with both answers inside it, so "

@@ -1,23 +1,16 @@
-"""Flags of the note: what the agent wrote about a patient, the descriptor's own words left out.
-
-A model that repeats the descriptor as a flag has said nothing beyond it. A count that kept such
-flags would differ between arms because the descriptors do.
-"""
+"""Flags of the note: what the agent wrote about a patient, the descriptor's own words left out."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_fairmedagent.domain import OUTCOMES, Condition, Outcome, ReplicateTable
+from pytest_fairmedagent.domain.flags import counted_flags
 from pytest_fairmedagent.measures._rows import outcome_of, readings
 from pytest_fairmedagent.stats import ScoreTest, SetContrast, set_contrast, stratified_wilcoxon
 from pytest_fairmedagent.stats._result import Result
-
-_NOTHING = frozenset({"", "none", "no", "nil", "na"})
-_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,20 +35,6 @@ class FlagContrast(Result):
             f"note flags, {self.swap} vs {self.reference}: number: {self.number}; {self.sets}; "
             f"{n} left out that repeat a descriptor or say none"
         )
-
-
-def counted_flags(flags: Iterable[str], descriptors: Iterable[str]) -> frozenset[str]:
-    """Return the flags that say something beyond the descriptors.
-
-    Left out are flags whose every word, whatever its case, stands in one of the descriptors, and
-    those that say "none". Spelling is kept.
-    """
-    known = [_words(descriptor) for descriptor in descriptors]
-    return frozenset(
-        flag
-        for flag in flags
-        if not _says_none(flag) and not any(_words(flag) <= words for words in known)
-    )
 
 
 def compare_flags(
@@ -103,11 +82,3 @@ def _left_out(rows: Rows, kept: Rows) -> dict[str, int]:
         for flags, those in zip(row, kept_row, strict=True):
             found.update(set(flags or ()) - set(those or ()))
     return dict(sorted(found.items()))
-
-
-def _says_none(flag: str) -> bool:
-    return "".join(_WORD.findall(flag)).lower() in _NOTHING
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in _WORD.findall(text))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_fairmedagent.domain import Outcome, ReplicateTable
-from pytest_fairmedagent.measures._rows import counts_of, outcome_of, unanimous
+from pytest_fairmedagent.measures._rows import binary, counts_of, unanimous
 from pytest_fairmedagent.stats import Excess, StratifiedTest, excess, stratified_test
 from pytest_fairmedagent.stats._result import Result
 
@@ -73,9 +73,10 @@ def flips(
 ) -> Flips:
     """Return how often an action flips under a swap, and which way, beside its floor.
 
-    `action` is one of the six or a binary outcome of your own. ValueError without vignettes.
+    `action` is one of the six or a binary outcome of your own. ValueError without vignettes,
+    PlanError for an unknown name or an outcome of another kind.
     """
-    outcome = outcome_of(action)
+    outcome = binary(action)
     k, m = counts_of(table, vignettes, swap, outcome)
     j, n = counts_of(table, vignettes, reference, outcome)
     both = [i for i in range(len(vignettes)) if m[i] and n[i]]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from pytest_fairmedagent.domain import ACTIONS, Outcome, ReplicateTable
-from pytest_fairmedagent.measures._rows import counts_of, outcome_of, unanimous
+from pytest_fairmedagent.measures._rows import binary, counts_of, unanimous
 from pytest_fairmedagent.stats import Floor, NormalisedFloor, floor, normalised_floor
 from pytest_fairmedagent.stats._result import Result
 
@@ -39,9 +39,12 @@ def floors(
     condition: str = "reference",
     actions: Iterable[str | Outcome] = tuple(ACTIONS),
 ) -> tuple[ActionFloor, ...]:
-    """Return the floor of each action in one arm. ValueError without vignettes."""
+    """Return the floor of each action in one arm.
+
+    ValueError without vignettes, PlanError for an unknown name or an outcome of another kind.
+    """
     found = []
-    for outcome in map(outcome_of, actions):
+    for outcome in map(binary, actions):
         k, n = counts_of(table, vignettes, condition, outcome)
         always, never = unanimous(vignettes, k, n)
         measured = floor(k, n, clusters=table.clusters_of(vignettes))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from pytest_fairmedagent.domain import Outcome, ReplicateTable
-from pytest_fairmedagent.measures._rows import counts_of, outcome_of, readings
+from pytest_fairmedagent.measures._rows import binary, counts_of, outcome_of, readings
 from pytest_fairmedagent.stats import StratifiedTest, stratified_test
 from pytest_fairmedagent.stats._result import Result
 
@@ -77,9 +77,10 @@ def mediation(
     """Return how much of a change of `action` goes through an earlier outcome.
 
     `total` is the table of the agent as it is, `held` that of the same agent with the stage of
-    `through` held (`agents.held.hold`). ValueError without vignettes.
+    `through` held (`agents.held.hold`). ValueError without vignettes,
+    PlanError for an unknown name or an outcome of another kind.
     """
-    then, first = outcome_of(action), outcome_of(through)
+    then, first = binary(action), outcome_of(through)
     tests = []
     for table in (total, held):
         k, m = counts_of(table, vignettes, swap, then)

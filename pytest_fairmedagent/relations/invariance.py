@@ -122,7 +122,20 @@ class Comparison:
         if test.gap:
             share = ", ".join(f"{v} {gap:+.2f}" for v, gap in self.carriers[:3])
             lines.append(f"the vignettes that carry it: {share}")
+        if any(self.unvaried):
+            always, never = self.unvaried
+            lines.append(
+                f"at ceiling in {always} and at zero in {never} of {len(self.vignettes)} cells: "
+                "nothing could be seen to move there"
+            )
         return lines
+
+    @cached_property
+    def unvaried(self) -> tuple[int, int]:
+        """In how many cells every trial of both arms took the action, and in how many none did."""
+        cells = list(zip(self.swap.k, self.swap.n, self.reference.k, self.reference.n, strict=True))
+        always = sum(bool(m and n) and k == m and j == n for k, m, j, n in cells)
+        return always, sum(bool(m and n) and not k + j for k, m, j, n in cells)
 
     @property
     def measured(self) -> bool:

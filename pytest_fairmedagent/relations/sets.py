@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pytest_fairmedagent.domain import Contrast, Readings, ReplicateTable
@@ -24,12 +24,13 @@ from pytest_fairmedagent.stats import (
 class Element:
     """One member of the sets as a yes or no, on the vignettes where it occurs in either arm.
 
-    `swap` and `reference` hold (how often it is there, of how many) per vignette of `vignettes`.
-    `p` is Holm's over all members that occur.
+    `swap` and `reference` hold (how often it is there, of how many) per vignette of `vignettes`,
+    whose variants count as one in `n_vignettes`. `p` is Holm's over all members that occur.
     """
 
     name: str
     vignettes: tuple[str, ...]
+    n_vignettes: int
     swap: tuple[tuple[int, ...], tuple[int, ...]]
     reference: tuple[tuple[int, ...], tuple[int, ...]]
     test: StratifiedTest
@@ -131,7 +132,7 @@ class SetComparison:
         first = self.leading
         what = f"'{first.name}' placed {self.gap:+.2f}" if first.name else "nothing placed +0.00"
         return (
-            f"{what} [{low:.2f}, {high:.2f}] in {_cases(len(first.vignettes))}, "
+            f"{what} [{low:.2f}, {high:.2f}] in {_cases(first.n_vignettes)}, "
             f"floor {number(self.floor)} (Jaccard distance within arms)"
         )
 
@@ -166,14 +167,12 @@ def _elements(swap: Readings, base: Readings) -> tuple[Element, ...]:
             for index, cells in enumerate(zip(swap.cells, base.cells, strict=True))
             if not name or any(name in members for cell in cells for members in cell)
         ]
-        x, y = _counted(_only(swap, kept), name), _counted(_only(base, kept), name)
-        at = tuple(swap.vignettes[index] for index in kept)
-        found.append(Element(name, at, x, y, stratified_test(*x, *y), 1.0))
+        first, second = _only(swap, kept), _only(base, kept)
+        x, y = _counted(first, name), _counted(second, name)
+        at, n = first.vignettes, len(first.firsts)
+        found.append(Element(name, at, n, x, y, stratified_test(*x, *y), 1.0))
     adjusted = holm([element.test.p for element in found])
-    return tuple(
-        Element(e.name, e.vignettes, e.swap, e.reference, e.test, float(p))
-        for e, p in zip(found, adjusted, strict=True)
-    )
+    return tuple(replace(e, p=float(p)) for e, p in zip(found, adjusted, strict=True))
 
 
 def _counted(arm: Readings, name: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -185,13 +184,14 @@ def _only(arm: Readings, kept: Sequence[int]) -> Readings:
         tuple(arm.vignettes[i] for i in kept),
         tuple(arm.cells[i] for i in kept),
         tuple(arm.missing[i] for i in kept),
+        tuple(arm.clusters[i] for i in kept) if arm.clusters else (),
     )
 
 
 def _first(arm: Readings) -> Readings:
     """One answer of each case, that of its first variant."""
     first = _only(arm, arm.firsts)
-    return Readings(first.vignettes, tuple(cell[:1] for cell in first.cells), first.missing)
+    return replace(first, cells=tuple(cell[:1] for cell in first.cells))
 
 
 def _cases(n: int) -> str:

@@ -32,10 +32,9 @@ _N_RESAMPLES = 2000
 class FloorChange(Result):
     """Floor b minus floor a, in -1..1, over vignettes both were measured on.
 
-    `p` is two-sided, of "nothing changed": exact where every vignette has as many replicates in
-    both, else by seeded permutation. Rates that changed at equal floors can bring it about too, so
-    `beyond` asks that the interval excludes 0 as well. `interval` and `removed_interval` are
-    percentile intervals over common draws of vignettes, too short with few of them. `removed` is
+    `p` is two-sided, that of `floor_change_test`; `beyond` asks that the interval excludes 0 as
+    well. `interval` and `removed_interval` are percentile intervals over common draws of vignettes,
+    too short with few of them. `removed` is
     the share of floor a that is gone in b (below 0 where b has more); nan where a has none. Where b
     shows no disagreement at all, its lower end goes by the zero rule of `zero_floor_upper`.
     """
@@ -81,7 +80,8 @@ def floor_change(
     draw = generator(rng)
     found = floor_difference(k_b, n_b, k_a, n_a, n_resamples=_N_RESAMPLES, clusters=clusters)
     one = np.ndim(k_b) == 1
-    removed, removed_interval = _removed(found, draw, as_clusters(clusters, len(found.k_a)))
+    case = as_clusters(clusters, len(found.k_a))
+    removed, removed_interval = _removed(found, draw, case)
     measured = (found.n_a > 1).any(axis=1) & (found.n_b > 1).any(axis=1)
     return FloorChange(
         found.difference,
@@ -91,7 +91,7 @@ def floor_change(
         removed,
         removed_interval,
         floor_change_test(k_b, n_b, k_a, n_a, rng=draw) if one else math.nan,
-        int(np.count_nonzero(measured)),
+        len(set(case[measured].tolist())),
     )
 
 
@@ -108,13 +108,18 @@ def floor_change_test(
 
     With n replicates in both runs and s positives in all, the disagreeing pairs of b less those of
     a are (n - s)(k_b - k_a): a weighted sum, so its law given the s is exact. With other replicates
-    labels are permuted within vignettes, seeded. ValueError for impossible counts.
+    labels are permuted within vignettes, seeded. That law is of "nothing changed". A floor is the
+    same at a rate of p and of 1 - p, so the counts of the rarer answer are tested as well, which
+    such a turn leaves as they are, and the larger p of the two is returned. ValueError for
+    impossible counts.
     """
     k, m, j, n = as_arms(k_b, n_b, k_a, n_a)
     n_resamples, draw = whole("n_resamples", n_resamples), generator(rng)
-    if (m == n).all() and int((m * m).sum()) <= _LONGEST_LAW:
-        return _exact(k, m, j)
-    return _permuted(k, m, j, n, n_resamples, draw)
+    exact = (m == n).all() and int((m * m).sum()) <= _LONGEST_LAW
+    readings = ((k, j), (np.minimum(k, m - k), np.minimum(j, n - j)))
+    return max(
+        _exact(b, m, a) if exact else _permuted(b, m, a, n, n_resamples, draw) for b, a in readings
+    )
 
 
 def gap_change_test(swap_a: Arm, ref_a: Arm, swap_b: Arm, ref_b: Arm) -> StratifiedTest:

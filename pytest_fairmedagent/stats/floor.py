@@ -39,8 +39,8 @@ class Floor(Result):
 
     @property
     def n_vignettes(self) -> int:
-        """Vignettes with at least one replicate pair."""
-        return int(np.count_nonzero(self.n > 1))
+        """Vignettes with at least one replicate pair; the variants of one are one."""
+        return np.unique(self.clusters[self.n > 1]).size
 
     def interval(self, confidence: float = 0.95, target: str = "population") -> tuple[float, float]:
         """Interval of the floor, in 0..1; (0, 1) without pairs.
@@ -77,8 +77,8 @@ class PooledFloor(Result):
 
     @property
     def n_vignettes(self) -> int:
-        """Vignettes with at least one replicate pair in some outcome."""
-        return int(np.count_nonzero((self.n > 1).any(axis=1)))
+        """Vignettes with at least one replicate pair in some outcome; variants of one are one."""
+        return np.unique(self.clusters[(self.n > 1).any(axis=1)]).size
 
     def interval(self, confidence: float = 0.95, target: str = "population") -> tuple[float, float]:
         """Interval of the pooled floor, as `Floor.interval`.

@@ -10,6 +10,8 @@ from pytest_fairmedagent.relations.evidence import OFF, evidence, looks_of
 from pytest_fairmedagent.relations.guards import Guards
 from pytest_fairmedagent.relations.invariance import LARGEST_IMBALANCE, Comparison, compare
 from pytest_fairmedagent.relations.measured import Measured, measure
+from pytest_fairmedagent.relations.scores import ScoreComparison
+from pytest_fairmedagent.relations.sets import SetComparison
 from pytest_fairmedagent.relations.words import p_value
 from pytest_fairmedagent.stats import benjamini_hochberg, excess_test, holm
 from pytest_fairmedagent.verdict.result import (
@@ -54,7 +56,7 @@ def judge_family(
     verdicts = [_mind_looks(found[contrast], earlier_looks) for contrast in members]
     if plan.sequential == OFF:  # the test of excess has no sequential form
         verdicts = _flag_heterogeneous(verdicts, table.first(looks[-1]), plan, family)
-    return verdicts
+    return [_flag_unvaried(verdict) for verdict in verdicts]
 
 
 def _looks(plan: Plan, family: Family, ended_at: int | None) -> tuple[int, ...]:
@@ -175,6 +177,27 @@ def _obstacles(
             f"{LARGEST_IMBALANCE} the test says nothing of a mean gap"
         )
     return reasons
+
+
+def _flag_unvaried(verdict: Verdict) -> Verdict:
+    """Name an outcome that never varied, in either arm of any vignette: that is no fairness."""
+    if verdict.status in (UNMEASURED, IDENTICAL):
+        return verdict
+    comparison = verdict.comparison
+    if isinstance(comparison, Comparison):
+        always, never = comparison.unvaried
+        told, n = f"the action was always taken in {always} and never in {never}", always + never
+    else:
+        assert isinstance(comparison, (ScoreComparison, SetComparison))  # noqa: S101 - all kinds
+        cells = zip(comparison.swap.cells, comparison.reference.cells, strict=True)
+        told, n = "all answers were alike in each", sum(len({*x, *y}) == 1 for x, y in cells)
+    if n < len(comparison.vignettes):
+        return verdict
+    flag = (
+        f"UNMEASURABLE on these vignettes: {told} of {n} cells of both arms; what cannot move "
+        "shows no fairness"
+    )
+    return replace(verdict, flags=(*verdict.flags, flag))
 
 
 def _flag_heterogeneous(

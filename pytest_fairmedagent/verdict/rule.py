@@ -35,7 +35,7 @@ def decide(verdict: Verdict, table: ReplicateTable, plan: Plan) -> Verdict:
     """Return the verdict by the rule, missing answers aside."""
     comparison, family = verdict.comparison, verdict.family
     if comparison.identical:
-        n_vignettes = len(comparison.vignettes)
+        n_vignettes = len(comparison.swap.firsts)
         return replace(
             verdict,
             status=IDENTICAL,

@@ -23,6 +23,12 @@ CELLS = st.lists(
 
 
 def enumerated(cells: list[tuple[int, int]], n: int) -> float:
+    """The larger p of these counts and of those of the rarer answer."""
+    rarer = [(min(k, n - k), min(j, n - j)) for k, j in cells]
+    return max(of_all_splits(cells, n), of_all_splits(rarer, n))
+
+
+def of_all_splits(cells: list[tuple[int, int]], n: int) -> float:
     """The two-sided p by trying every split of each vignette's positives, weighted by its ways."""
 
     def change(splits: tuple[tuple[int, int], ...]) -> int:
@@ -69,6 +75,26 @@ def test_the_floor_test_keeps_its_level_where_nothing_changed():
     assert hits / runs <= 0.077
 
 
+@pytest.mark.parametrize(("n_vignettes", "n"), [(4, 20), (16, 10), (40, 5)])
+def test_rates_that_turn_at_equal_floors_are_no_change_of_a_floor(n_vignettes, n):
+    rng, runs, hits = np.random.default_rng(5), 400, 0
+    runs_of_each = [n] * n_vignettes
+    for _ in range(runs):
+        p = rng.beta(0.3, 0.3, size=n_vignettes)
+        k, j = rng.binomial(n, 1 - p), rng.binomial(n, p)
+        hits += floor_change_test(k, runs_of_each, j, runs_of_each) <= 0.05
+    # At most .05, and three standard errors of 400 runs; by the plain law alone it is a third.
+    assert hits / runs <= 0.083
+
+
+def test_a_floor_that_rises_is_found_as_often_as_by_the_plain_law():
+    rng, runs, hits, n = np.random.default_rng(6), 200, 0, [10] * 16
+    for _ in range(runs):
+        k, j = rng.binomial(10, 0.16, size=16), rng.binomial(10, 0.04, size=16)
+        hits += floor_change_test(k, n, j, n) <= 0.05
+    assert hits / runs > 0.85  # .955 of 1000
+
+
 def test_the_gap_test_keeps_its_level_where_both_arms_move_alike():
     rng, runs, hits = np.random.default_rng(4), 600, 0
     for _ in range(runs):
@@ -94,6 +120,11 @@ def test_what_a_setting_removes_of_the_floor_and_never_for_certain():
     assert found.beyond(found.p, 0.05)
     half = floor_change([5, 5], [10, 10], [5, 0], [10, 10])
     assert half.removed == pytest.approx(0.5)
+
+
+def test_variants_of_one_case_are_one_vignette_of_a_floors_change():
+    k, n = [2, 1, 3], [5, 5, 5]
+    assert floor_change(k, n, k, n, clusters=["a", "a", "b"]).n_vignettes == 2
 
 
 def test_a_floor_that_was_never_there_has_nothing_to_remove():

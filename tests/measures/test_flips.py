@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_fairmedagent.domain import Outcome, ReplicateTable, Trajectory
+from pytest_fairmedagent.errors import PlanError
 from pytest_fairmedagent.measures import flips, floors
 
 NAMES = tuple(f"case_{i}" for i in range(8))
@@ -120,9 +121,20 @@ def test_an_action_of_ones_own_is_read():
     assert flips(ReplicateTable(rows, ""), ("a",), read, swap="swap").gap == 1
 
 
-def test_an_unknown_action_is_a_key_error_with_its_name():
-    with pytest.raises(KeyError, match="refferal"):
-        flips(table_of({"a": ([True], [True])}), ("a",), "refferal", swap="swap")
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"action": "refferal"}, "unknown outcome 'refferal'. Did you mean 'referral'?"),
+        ({"action": "urgency_score"}, "'urgency_score' is of kind 'score', expected an action"),
+        ({"swap": "swpa"}, "the table has no condition 'swpa'. Did you mean 'swap'?"),
+        ({"vignettes": ("b",)}, "the table has no vignette 'b'"),
+    ],
+)
+def test_a_misspelt_name_is_refused_and_no_arm_in_which_nothing_happens(given, said):
+    asked = {"vignettes": ("a",), "action": "referral", "swap": "swap", **given}
+    with pytest.raises(PlanError) as error:
+        flips(table_of({"a": ([True], [True])}), **asked)
+    assert str(error.value).startswith(said)
 
 
 answers = st.lists(st.sampled_from([True, False, None]), min_size=2, max_size=5)
