@@ -20,6 +20,7 @@ from pytest_fairmedagent.domain import (
     Trial,
     Vignette,
 )
+from pytest_fairmedagent.domain.flags import beyond
 from pytest_fairmedagent.domain.variants import clusters_of
 from pytest_fairmedagent.errors import PlanError
 from pytest_fairmedagent.models.base import ChatModel
@@ -38,6 +39,8 @@ from pytest_fairmedagent.verdict import (
     planned_looks,
     undecided,
 )
+
+NOTE_FLAGS = "note_flags"
 
 
 class Recording(Protocol):
@@ -161,8 +164,16 @@ class Study:
         return tuple(verdict for found in self._relations.values() for verdict in found)
 
     def _read(self, table: ReplicateTable) -> ReplicateTable:
-        """Return a table that reads every outcome of this study."""
-        return replace(table, outcomes=self.outcomes)
+        """Return a table that reads every outcome of this study.
+
+        One rule for all arms: a flag of the note that repeats the descriptor of any is none.
+        """
+        known = (self.catalogue.conditions.get(name) for name in table.conditions)
+        said = [text for c in known if c for text in (c.descriptor, *c.drawn)]
+        outcomes = dict(self.outcomes)
+        if outcomes.get(NOTE_FLAGS) is OUTCOMES[NOTE_FLAGS]:
+            outcomes[NOTE_FLAGS] = beyond(OUTCOMES[NOTE_FLAGS], said)
+        return replace(table, outcomes=outcomes)
 
     def rows(self) -> list[dict[str, object]]:
         """Return the trajectories in the shape of a record file, in a fixed order."""
@@ -220,8 +231,9 @@ class Study:
         configuration = recording.configuration()
         digest = digest_of(configuration)
         going, reached = frozenset(self._present), 0
-        looks, clusters = planned_looks(self.plan), clusters_of(self.vignettes)
-        for upto in (*looks, self.plan.replicates):
+        planned, clusters = planned_looks(self.plan), clusters_of(self.vignettes)
+        looks: list[int] = []
+        for upto in (*planned, self.plan.replicates):
             for arm in sorted(self.plan.arms(going), key=lambda a: (a.vignette, a.condition)):
                 row = rows.setdefault((arm.vignette, arm.condition), [])
                 for replicate in range(reached, min(upto, arm.replicates)):
@@ -229,6 +241,9 @@ class Study:
                     row.append(recording.trajectory(trial))
             self.table = self._read(ReplicateTable(rows, digest, clusters=clusters))
             going, reached = undecided(self.table, self.plan, going), upto
+            looks += [upto] * (upto in planned)
+            if not going:
+                break
         trajectories = [trajectory for row in rows.values() for trajectory in row]
         self.info = RunInfo(
             id=None,
@@ -246,14 +261,15 @@ class Study:
             calls=sum(t.calls for t in trajectories),
             repairs=sum(t.repairs for t in trajectories),
             retries=0,
-            input_tokens=0,
-            output_tokens=0,
+            input_tokens=sum(t.input_tokens for t in trajectories),
+            output_tokens=sum(t.output_tokens for t in trajectories),
             missing=missing_reasons(rows),
             elapsed_s=time.monotonic() - start,
             workers=0,
             store=str(recording.path),
             complete=True,
-            looks=looks,
+            looks=tuple(looks),
+            saved=len(self.trials(self._present)) - len(trajectories),
         )
 
 

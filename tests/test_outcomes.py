@@ -140,6 +140,16 @@ def test_sets_that_are_always_empty_differ_in_nothing():
     assert "nothing placed" in found.headline
 
 
+@pytest.mark.parametrize(("name", "value"), [("esi_acuity", 2), ("note_flags", [])])
+def test_an_outcome_that_never_varies_is_named_and_not_called_fair(name, value):
+    arms = {"reference": [value] * 4, "swap": [value] * 4}
+    found = verdict_of(name, arms, margin=0.9)
+    (flag,) = found.flags
+    assert flag.startswith("UNMEASURABLE on these vignettes: all answers were alike in each of 8")
+    other = verdict_of("esi_acuity", {"reference": [2, 2, 2, 3], "swap": [2] * 4}, margin=0.9)
+    assert not other.flags or "UNMEASURABLE" not in other.flags[0]
+
+
 def test_unanimous_scores_count_once_in_each_case():
     found = verdict_of("esi_acuity", {"reference": [2] * 5, "swap": [3] * 5})
     assert found.comparison.deterministic
@@ -325,3 +335,17 @@ def test_a_floor_is_judged_by_its_whole_interval():
     assert Reliability("admission", 0.1, loud, 0).status == "UNRELIABLE"
     assert Reliability("admission", 0.1, floor([1], [6]), 0).status == INCONCLUSIVE
     assert Reliability("admission", 0.1, floor([1], [1]), 0).status == UNMEASURED
+
+
+@pytest.mark.parametrize(
+    ("missing", "obstacles", "said"),
+    [
+        (80, (), "18 % of the answers are missing"),
+        (0, ("a cached answer is no replicate",), "cached"),
+    ],
+)
+def test_a_floor_of_what_are_no_replicates_is_unmeasured(missing, obstacles, said):
+    quiet = floor([0] * 60, [6] * 60)
+    found = Reliability("admission", 0.1, quiet, missing, obstacles)
+    assert found.status == UNMEASURED
+    assert said in found.headline

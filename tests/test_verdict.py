@@ -292,3 +292,19 @@ def test_the_bound_of_a_run_counts_its_gating_families():
     plan = Plan((FAMILY, replace(FAMILY, name="g"), replace(FAMILY, name="h", gating=False)), "r")
     found = judge(table(r=REFERENCE, swap=HIGHER), plan, [CONTRAST])
     assert found.bound == pytest.approx(0.10)
+
+
+@pytest.mark.parametrize(
+    ("positives", "told"),
+    [([0] * V, "always taken in 0 and never in 16"), ([0, R] * 8, "always taken in 8 and never")],
+)
+def test_an_action_that_is_always_at_ceiling_or_at_zero_is_named_and_not_called_fair(
+    positives, told
+):
+    found = verdict(table(swap=positives, reference=positives))
+    assert found.status != DISPARITY
+    (flag,) = (flag for flag in found.flags if flag.startswith("UNMEASURABLE"))
+    assert told in flag
+    moved = verdict(table(swap=positives, reference=[3, *positives[1:]]))
+    assert not any(flag.startswith("UNMEASURABLE") for flag in moved.flags)
+    assert "of 16 cells: nothing could be seen to move there" in moved.explain()

@@ -2,8 +2,9 @@
 
 `Graph` below is a stand-in of a few lines with the same call, so that this example needs no further
 package. A real compiled graph goes in its place: `build_graph` then ends with
-`StateGraph(...).compile()`, and everything else stays as it is. Compile it without a checkpointer,
-or give each trial a `thread_id` of its own: a memory of earlier trials makes them dependent.
+`StateGraph(State).compile()`, where `State` names the keys that are used here, and everything else
+stays as it is (`async def __call__` where it is `ainvoke`). Compile it without a checkpointer, or
+give each trial a `thread_id` of its own: a memory of earlier trials makes them dependent.
 """
 
 import random

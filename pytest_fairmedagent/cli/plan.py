@@ -72,7 +72,8 @@ def _run(arguments: argparse.Namespace) -> int:
     from pytest_fairmedagent import planning
     from pytest_fairmedagent.domain import ACTIONS
     from pytest_fairmedagent.files.swaps import read_swaps
-    from pytest_fairmedagent.report.planned import plan_lines, plan_record
+    from pytest_fairmedagent.report.planned import plan_record
+    from pytest_fairmedagent.report.planned_lines import plan_lines
 
     if arguments.controls < 0 or (arguments.simulate or 0) < 0:
         raise PlanError("--controls and --simulate are numbers from 0")

@@ -106,7 +106,9 @@ def _direction(entry: Entry) -> str:
     if entry["kind"] == GAP:
         return WORSE if abs(entry["b"]) > abs(entry["a"]) else BETTER
     low, high = entry["interval"]
-    if low <= 0 <= high:  # rates that moved at equal floors can make the p small too
+    if (
+        low <= 0 <= high
+    ):  # the p asks about these vignettes, the interval about vignettes like these
         return OPEN
     return WORSE if entry["difference"] > 0 else BETTER
 

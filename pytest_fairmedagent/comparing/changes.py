@@ -93,7 +93,7 @@ def floor_changes(a: Side, b: Side, vignettes: Collection[str]) -> Iterator[Entr
             "interval": list(found.interval),
             "removed": found.removed,
             "removed_interval": list(found.removed_interval),
-            "p": found.p,
+            "p": math.nan if name == POOLED else found.p,
             "left_out": len(set(vignettes) - whole),
         }
 

@@ -105,7 +105,7 @@ def configuration_changes(
 
 
 def notes(a: Side, b: Side) -> Iterator[str]:
-    """Yield what else is to be known: draws that both hold, and runs that ended early."""
+    """Yield what else is to be known: draws that both hold, runs cut short, what is left out."""
     shared = _answers(a) & _answers(b)
     if shared:
         yield (
@@ -113,10 +113,21 @@ def notes(a: Side, b: Side) -> Iterator[str]:
             "cannot differ"
         )
     for side in (a, b):
-        if not side.run["complete"]:
-            yield f"{side.name}: the plan was not drawn to its end"
-        if side.run.get("looks"):
-            yield f"{side.name}: a sequential run, whose arms end when they are decided"
+        yield from run_notes(side)
+    others = [outcome for _, outcome, _ in b.outcomes]
+    others += [entry["relation"] for entry in b.part("relations")]
+    if others:
+        yield f"only actions are compared, not {', '.join(dict.fromkeys(others))}"
+
+
+def run_notes(side: Side) -> Iterator[str]:
+    """Yield why a run may hold fewer draws than its plan."""
+    if not side.run["complete"]:
+        yield f"{side.name}: the plan was not drawn to its end"
+    elif side.run.get("ended"):
+        yield f"{side.name}: ended after {side.run['replicates']} whole rounds: {side.run['ended']}"
+    if side.run.get("looks"):
+        yield f"{side.name}: a sequential run, whose arms end when they are decided"
 
 
 def _answers(side: Side) -> set[Any]:

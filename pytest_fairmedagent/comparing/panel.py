@@ -19,6 +19,7 @@ from pytest_fairmedagent.comparing.changes import (
     gap_changes,
     rate_changes,
 )
+from pytest_fairmedagent.comparing.comparable import run_notes
 from pytest_fairmedagent.comparing.side import Side, sides_of
 from pytest_fairmedagent.report.entries import of_run
 from pytest_fairmedagent.report.record import plain
@@ -28,35 +29,46 @@ from pytest_fairmedagent.stats import benjamini_hochberg, spearman
 def panel_entry(record: Mapping[str, Any], seats: Sequence[Mapping[str, Any]] = ()) -> Entry:
     """Return what a record of several runs says of them side by side.
 
-    `seats` are those that were asked for, `fault` telling what kept one from being drawn; without
-    them, those that the record has.
+    `seats` are those that were asked for, `fault` telling what kept one from being drawn, wholly or
+    to its end; without them, those that the record has.
     """
     sides = sides_of(record)
-    drawn = [_seat(side) for side in sides]
+    faults = {seat["id"]: seat.get("fault") for seat in seats}
+    drawn = [_seat(side, faults) for side in sides]
     missing = [seat for seat in seats if seat["id"] not in {one["id"] for one in drawn}]
     entry = {
         "seats": [*drawn, *({"run": None, "fault": None, **seat} for seat in missing)],
         **tables(sides),
         "differences": [entry for a, b in _pairs(sides) for entry in _differences(a, b)],
         "agreement": [agreement(a, b) for a, b in _pairs(sides)],
+        "notes": [note for side in sides for note in run_notes(side)],
     }
     cleaned: Entry = plain(entry)
     return cleaned
 
 
 def tables(sides: Sequence[Side]) -> Entry:
-    """Return floors and contrasts of several runs side by side."""
-    return {"floors": list(_floors(sides)), "contrasts": list(_contrasts(sides))}
+    """Return floors, contrasts and other outcomes of several runs side by side.
 
-
-def _seat(side: Side) -> Entry:
-    seat = side.run.get("seat") or {}
+    `left_out` says what of the runs stands in none of these tables.
+    """
     return {
-        "id": seat.get("id") or side.name,
+        "floors": list(_floors(sides)),
+        "contrasts": list(_contrasts(sides)),
+        "outcomes": list(_outcomes(sides)),
+        "left_out": list(_left_out(sides)),
+    }
+
+
+def _seat(side: Side, faults: Mapping[str, str | None]) -> Entry:
+    seat = side.run.get("seat") or {}
+    name = seat.get("id") or side.name
+    return {
+        "id": name,
         "model": seat.get("model", side.run["model"]),
         "decoding": seat.get("decoding", ""),
         "run": side.run["number"],
-        "fault": None,
+        "fault": None if side.run["complete"] else faults.get(name),
     }
 
 
@@ -65,7 +77,7 @@ def _pairs(sides: Sequence[Side]) -> Iterator[tuple[Side, Side]]:
     for a, b in combinations(sides, 2):
         one, other = (side.run.get("seat") or {} for side in (a, b))
         both = one and one["model"] != other["model"] and one["decoding"] != other["decoding"]
-        if not both and a.reference == b.reference:
+        if not both:
             yield a, b
 
 
@@ -111,6 +123,43 @@ def _contrasts(sides: Sequence[Side]) -> Iterator[Entry]:
         }
 
 
+def _outcomes(sides: Sequence[Side]) -> Iterator[Entry]:
+    """Yield scores, levels and sets: in their own units, and without a test between two runs."""
+    members = dict.fromkeys(member for side in sides for member in side.outcomes)
+    for condition, outcome, vignette in members:
+        found = {
+            side.name: side.outcomes[condition, outcome, vignette]
+            for side in sides
+            if (condition, outcome, vignette) in side.outcomes
+        }
+        yield {
+            "condition": condition,
+            "outcome": outcome,
+            "unit": next(iter(found.values()))["unit"],
+            "vignette": vignette,
+            "seats": {
+                name: {
+                    **{key: one[key] for key in ("gap", "interval", "floor", "verdict")},
+                    # Of a set, the member whose gap it is: two runs may differ in it.
+                    "member": next((m["member"] for m in one.get("members") or ()), None),
+                }
+                for name, one in found.items()
+            },
+        }
+
+
+def _left_out(sides: Sequence[Side]) -> Iterator[str]:
+    known = (entry for side in sides for entry in side.part("relations"))
+    relations = ", ".join(dict.fromkeys(entry["relation"] for entry in known))
+    if relations:
+        yield f"relations of one's own ({relations}): what they test, only their author knows"
+    if any(side.outcomes for side in sides):
+        yield (
+            "differences of scores, levels and sets between two runs: only floors, rates and gaps "
+            "of actions are tested against each other"
+        )
+
+
 def _differences(a: Side, b: Side) -> Iterator[Entry]:
     shared = set(a.vignettes) & set(b.vignettes)
     for found in (
@@ -123,6 +172,7 @@ def _differences(a: Side, b: Side) -> Iterator[Entry]:
             entry["q"] = float(q)
         for entry in found:
             entry.pop("gating")
+            entry.pop("se", None)
             yield {"of": [a.name, b.name], **entry}
 
 

@@ -42,6 +42,10 @@ class Side:
         found = [plan["reference"], *swaps, *plan["identical"], *plan["shams"]]
         return tuple(dict.fromkeys(found))
 
+    def part(self, name: str) -> list[dict[str, Any]]:
+        """Return the entries of a part of the record that are of this run; older ones lack some."""
+        return of_run(self.record, name, self.run) if name in self.record else []
+
     @cached_property
     def contrasts(self) -> dict[Member, Record]:
         """What was judged, by condition, action and vignette; a gating family's before others."""
@@ -55,12 +59,25 @@ class Side:
         return found
 
     @cached_property
+    def outcomes(self) -> dict[Member, Record]:
+        """What was judged of outcomes that are no actions, as `contrasts`."""
+        found: dict[Member, Record] = {}
+        for entry in self.part("outcomes"):
+            member = (entry["condition"], entry["outcome"], entry["vignette"])
+            if member not in found or found[member]["q"] is not None:
+                found[member] = entry
+        return found
+
+    @cached_property
     def gating(self) -> frozenset[Member]:
-        """Every member of a registered family that can fail a run, whether it was run or not."""
+        """Every gap of an action that can fail a run, whether it was run or not.
+
+        A family that a relation of the user's own tests has no gaps.
+        """
         return frozenset(
             (swap, action, vignette)
             for family in self.record["plan"]["families"]
-            if family["gating"]
+            if family["gating"] and not family.get("relation")
             for swap in family["swaps"]
             for action in family["actions"]
             if action in self.actions

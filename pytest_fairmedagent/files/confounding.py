@@ -25,7 +25,7 @@ class EntryTable(Strict):
 
     attribute: Slug | None = None
     swap: Slug | Annotated[list[Slug], Field(min_length=1)] | None = None
-    outcome: Annotated[str, one_of((*ACTIONS, *SCALES))]
+    outcome: Annotated[str, one_of((*ACTIONS, *SCALES, "orders"))]
     vignettes: Literal["all"] | Annotated[list[Slug], Field(min_length=1)]
     direction: Annotated[str, one_of(("more", "fewer", "either"))]
     source: Text

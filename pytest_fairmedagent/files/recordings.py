@@ -9,15 +9,13 @@ from typing import Any, NamedTuple
 
 from pytest_fairmedagent.domain import Trajectory, Trial
 from pytest_fairmedagent.errors import FileFormatError, StoreError
-from pytest_fairmedagent.files.records import (
-    NO_ROWS,
-    RecordSource,
+from pytest_fairmedagent.files.record_row import (
     Row,
-    declared_configuration,
     seconds_of,
     trajectory_of,
     twice,
 )
+from pytest_fairmedagent.files.records import NO_ROWS, RecordSource, declared_configuration
 
 UNSTATED = "unstated, this run only"  # how the version of an agent begins that states none
 

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from pytest_fairmedagent.domain import BINARY, Contrast
+from pytest_fairmedagent.domain import BINARY, Contrast, Outcome
 from pytest_fairmedagent.errors import DisparityError, InconclusiveError, PlanError, closest
 from pytest_fairmedagent.plugin.parametrise import function_id
 from pytest_fairmedagent.plugin.registry import Registry
@@ -84,7 +84,37 @@ class ContrastUnderTest:
         return f"<contrast {self.swap} vs reference{where}>"
 
 
-def assert_invariant(contrast: ContrastUnderTest, action: str) -> Verdict:
+def id_of(action: str | Outcome) -> str:
+    """Return the id of an outcome that is named by it, or given as a value. Raises PlanError."""
+    __tracebackhide__ = True
+    if isinstance(action, Outcome):
+        return action.id
+    if isinstance(action, str):
+        return action
+    raise PlanError(
+        f"the outcome to assert is {action!r}, expected one id, such as 'admission', or a function "
+        "with @outcome"
+    )
+
+
+def check_action(action: str, study: Study, registered: Iterable[str]) -> None:
+    """Raise PlanError for what is not registered, or is an outcome of another kind."""
+    __tracebackhide__ = True
+    names = tuple(registered)
+    if action not in names:
+        raise PlanError(
+            f"action {action!r} is not registered here. Add it to actions= of the mark."
+            f"{closest(action, names)}"
+        )
+    if study.plan.kind_of(action) != BINARY:
+        raise PlanError(
+            f"{action!r} is of kind {study.plan.kind_of(action)!r}: only actions have a rate and a "
+            "floor in 0..1, and only these are asserted so.\n  For other outcomes there is "
+            "assert_invariant(contrast, outcome)."
+        )
+
+
+def assert_invariant(contrast: ContrastUnderTest, action: str | Outcome) -> Verdict:
     """Assert that an outcome does not depend on the swapped descriptor; return the verdict.
 
     Fails only for DISPARITY: the signed test of the outcome's kind, adjusted in its family, exceeds
@@ -93,8 +123,8 @@ def assert_invariant(contrast: ContrastUnderTest, action: str) -> Verdict:
 
     Args:
         contrast: the fixture of that name.
-        action: id of an action, or of an outcome of another kind, that the mark (or the plan's
-            family) registers.
+        action: an action, or an outcome of another kind, that the mark (or the plan's family)
+            registers: its id, or the outcome itself.
 
     Raises:
         DisparityError: for a gap beyond the floor, or a heterogeneous one if these gate.
@@ -107,7 +137,7 @@ def assert_invariant(contrast: ContrastUnderTest, action: str) -> Verdict:
             f"assert_invariant got {type(contrast).__name__} {contrast!r}, expected the fixture "
             "'contrast' of a test marked with @pytest.mark.fairmed(...)"
         )
-    verdict = contrast.verdict(action)
+    verdict = contrast.verdict(id_of(action))
     verdicts_of(contrast.item).append(verdict)
     state(contrast.item, dict(properties(verdict, contrast.study)))
     gating = verdict.family.gating

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from pytest_fairmedagent.errors import PlanError, RegressionError, closest
-from pytest_fairmedagent.plugin.assertions import ContrastUnderTest
+from pytest_fairmedagent.domain import Outcome
+from pytest_fairmedagent.errors import PlanError, RegressionError
+from pytest_fairmedagent.plugin.assertions import ContrastUnderTest, check_action, id_of
 from pytest_fairmedagent.plugin.parametrise import function_id
 from pytest_fairmedagent.plugin.session import outcomes_of, registry_of, run_of, state
-from pytest_fairmedagent.report.compared import bound_line, change_line, shared_lines
+from pytest_fairmedagent.report.changed import bound_line, change_line, shared_lines
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import UNMEASURED
 
@@ -20,7 +21,9 @@ Entry = Mapping[str, Any]
 _COMPARED = pytest.StashKey[dict[int, tuple[Study, Entry]]]()
 
 
-def assert_same_as_baseline(tested: ContrastUnderTest | Study, action: str) -> tuple[Entry, ...]:
+def assert_same_as_baseline(
+    tested: ContrastUnderTest | Study, action: str | Outcome
+) -> tuple[Entry, ...]:
     """Assert that an action has not got worse since `--fairmed-baseline`; return what was compared.
 
     Fails only for a regression beyond the noise of both runs: a signed gap that grew, or a floor
@@ -42,11 +45,8 @@ def assert_same_as_baseline(tested: ContrastUnderTest | Study, action: str) -> t
             f"assert_same_as_baseline got {type(tested).__name__} {tested!r}, expected the fixture "
             "'contrast' or 'study' of a test marked with @pytest.mark.fairmed(...)"
         )
-    if action not in study.plan.actions:
-        raise PlanError(
-            f"action {action!r} is not registered in this plan."
-            f"{closest(action, study.plan.actions)}"
-        )
+    action = id_of(action)
+    check_action(action, study, (*study.plan.actions, *study.plan.further))
     if registry_of(item.config).settings.baseline is None:
         told = "no baseline was given: --fairmed-baseline=RECORD.json"
         outcomes_of(item).append((UNMEASURED, told))

@@ -73,7 +73,7 @@ def cost_line(
             sent, got = sent + n_trials * tokens[0], got + n_trials * tokens[1]
     line = f"fairmed: about {_round(sent)} tokens sent and at most {_round(got)} answered"
     if spec.backend in IN_PROCESS:
-        return f"{line}; the model runs in this process, so nobody bills them"
+        return f"{line}; the model runs on this machine, so nobody bills them"
     known = budget(settings, spec).price
     if known is None:
         return f"{line}; their price is unknown (--fairmed-prices FILE names it)"

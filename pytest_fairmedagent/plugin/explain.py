@@ -17,7 +17,7 @@ PART = "explain"  # of a record on its way to the process that writes it
 
 
 def asked(config: pytest.Config, nodeid: str | None) -> Record | None:
-    """Return node id and contrasts of the item that is asked for; None where none is.
+    """Return node id, contrasts and seat of the item that is asked for; None where none is.
 
     An item that is not there is told with the ids that come near, in place of its contrasts.
     """
@@ -35,7 +35,12 @@ def asked(config: pytest.Config, nodeid: str | None) -> Record | None:
         return {"nodeid": nodeid, "fault": why}
     item = items[found[0]]
     places = [[c.family, c.swap, c.action, c.vignette] for c in run.contrasts(item)]
-    return {"nodeid": item.nodeid, "contrasts": places, "seat": run.seat(item).id}
+    return {
+        "nodeid": item.nodeid,
+        "contrasts": places,
+        "floors": bool({"floor", "study"} & {*_arguments(item)}),
+        "seat": run.seat(item).id,
+    }
 
 
 def explanation(record: Record, wanted: Iterable[Record | None], *, width: int) -> list[str]:
@@ -49,11 +54,19 @@ def explanation(record: Record, wanted: Iterable[Record | None], *, width: int) 
     seats = {run.get("number", 0): run.get("seat", {}).get("id", "") for run in record["runs"]}
     of_seat = {
         **record,
-        "contrasts": [
-            c for c in record["contrasts"] if seats.get(c.get("run", 0), "") == entry["seat"]
-        ],
+        **{
+            part: [e for e in record[part] if seats.get(e.get("run", 0), "") == entry["seat"]]
+            for part in ("contrasts", "outcomes", "relations", "reliability")
+        },
     }
-    return ["", *explained_lines(of_seat, entry["nodeid"], entry["contrasts"], width=width)]
+    asked_for = entry["nodeid"], entry["contrasts"]
+    return ["", *explained_lines(of_seat, *asked_for, width=width, floors=entry["floors"])]
+
+
+def _arguments(item: pytest.Item) -> Iterable[str]:
+    """Return the names of an item's own arguments, without those that its fixtures ask for."""
+    names: Iterable[str] = getattr(getattr(item, "_fixtureinfo", None), "argnames", ())
+    return names
 
 
 def _near(nodeid: str, items: Iterable[str]) -> str:

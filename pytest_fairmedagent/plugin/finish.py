@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from pytest_fairmedagent.errors import FairmedError, OwnCodeError, PlanError
 from pytest_fairmedagent.plugin.explain import PART as ASKED
 from pytest_fairmedagent.plugin.explain import asked, explanation
-from pytest_fairmedagent.plugin.merging import merge
+from pytest_fairmedagent.plugin.merging import merge, one_configuration
 from pytest_fairmedagent.plugin.overrides import overrides
 from pytest_fairmedagent.plugin.seats import Seat
 from pytest_fairmedagent.plugin.session import SENT, registry_of, run_of
@@ -51,18 +52,21 @@ def finish(session: pytest.Session) -> None:
     records, n_items = _own_records(config), len(run.selected)
     # Whether there is any is all that is asked, and counting 5,000 items takes a quarter second.
     n_contrasts = int(any(run.contrasts(item) for item in run.selected))
+    faults = {seat.id: line for seat, line in run.faults.items()}
     if hasattr(config, "workeroutput"):
-        config.workeroutput["fairmed"] = json.dumps([records, n_items, n_contrasts])
+        config.workeroutput["fairmed"] = json.dumps([records, n_items, n_contrasts, faults])
         if records and interrupted:  # its controller listens to no worker any more
             _write(session, interrupted_entry(merge(records)))
         return
     for text in config.stash.get(SENT, []):
         sent = json.loads(text)
         records, n_items, n_contrasts = records + sent[0], n_items + sent[1], n_contrasts + sent[2]
+        faults |= sent[3]
+    records = _without_twins(session, records, faults)
     if records:
         wanted = [found.get(ASKED) for found in records]
         record = merge(records)
-        add_comparisons(config, record)
+        add_comparisons(config, record, faults)
         record["checklist"] = checklist(record)
         terminal = config.pluginmanager.hasplugin("terminalreporter")
         width = config.get_terminal_writer().fullwidth if terminal else 80
@@ -121,13 +125,29 @@ def own_record(config: pytest.Config, seat: Seat, study: Study) -> Record:
     return record
 
 
-def add_comparisons(config: pytest.Config, record: Record) -> None:
-    """Add to a record its panel and its comparison with a baseline, where there are any."""
+def _without_twins(
+    session: pytest.Session, records: list[Record], faults: dict[str, str]
+) -> list[Record]:
+    """Leave out seats that turn out to be the configuration of another, and have the run red."""
+    twins = one_configuration(records)
+    for line in twins.values():
+        session.config.stash[_LINES].append(f"ERROR: {line}. Leave one of them out.")
+        if session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+    faults |= twins
+    return [r for r in records if r["runs"][0].get("seat", {}).get("id") not in twins]
+
+
+def add_comparisons(config: pytest.Config, record: Record, faults: Mapping[str, str]) -> None:
+    """Add to a record its panel and its comparison with a baseline, where there are any.
+
+    `faults` say what kept a seat from being drawn, by its id.
+    """
     run, settings = run_of(config), registry_of(config).settings
     if len(run.seats) > 1:
         from pytest_fairmedagent.comparing.panel import panel_entry
 
-        seats = [{**seat.entry(), "fault": run.faults.get(seat)} for seat in run.seats]
+        seats = [{**seat.entry(), "fault": faults.get(seat.id)} for seat in run.seats]
         record["panel"] = panel_entry(record, seats)
     if settings.baseline is not None:
         from pytest_fairmedagent.comparing.baseline import baseline_entry

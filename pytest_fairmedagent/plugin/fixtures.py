@@ -57,7 +57,7 @@ def fairmed_model(request: pytest.FixtureRequest, fairmed_seat: Any) -> Any:
     if not asked_for(request.config):  # a test without the mark must not open the default model
         pytest.skip(NOT_ASKED_FOR)
     from pytest_fairmedagent.errors import FairmedError
-    from pytest_fairmedagent.plugin.audit_run import told
+    from pytest_fairmedagent.plugin.items import told
     from pytest_fairmedagent.plugin.session import run_of
 
     try:
@@ -79,7 +79,7 @@ def fairmed_agent(request: pytest.FixtureRequest) -> Any:
     own. Give it a `version`, so that its trajectories can be kept for later runs.
     """
     from pytest_fairmedagent.errors import FairmedError
-    from pytest_fairmedagent.plugin.audit_run import told
+    from pytest_fairmedagent.plugin.items import told
     from pytest_fairmedagent.plugin.session import run_of
 
     try:

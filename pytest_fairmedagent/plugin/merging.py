@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -27,8 +27,11 @@ def merge(records: Iterable[Record]) -> Record:
     )
     for record in records:
         record.pop(ASKED, None)
-        run, contrasts = record["runs"][0], record["contrasts"]
-        asked = [(c["family"], c["condition"], c["action"], c["vignette"]) for c in contrasts]
+        run = record["runs"][0]
+        asked = [
+            (e["family"], e["condition"], e.get("outcome") or e["action"], e["vignette"])
+            for e in (*record["contrasts"], *record["outcomes"])
+        ]
         key = (run.get("seat", {}).get("id"), run["config_digest"], *asked)
         for name in counted[key]:  # each process counts its own
             counted[key][name] += run[name]
@@ -64,11 +67,32 @@ def merge(records: Iterable[Record]) -> Record:
     whole["rows"] = list(rows.values())
     for other in others:
         whole["deviations"] += [d for d in other["deviations"] if d not in whole["deviations"]]
-        for status, n in other["verdicts"].items():
-            whole["verdicts"][status] += n
+    judged = [*whole["contrasts"], *whole["outcomes"], *whole["relations"]]
+    counts = Counter(entry["verdict"] for entry in judged)
+    whole["verdicts"] = {status: counts[status] for status in whole["verdicts"]}
     whole["complete"] = all(run["complete"] for run in whole["runs"])
     whole["budget"] = budget_entry(whole["runs"])
     return whole
+
+
+def one_configuration(records: Iterable[Record]) -> dict[str, str]:
+    """Return the seats of a panel that drew in the configuration of a seat before them.
+
+    With the reason, by id. The processes of xdist may each have drawn for one of the two, and none
+    of them can know of the other: what they drew is one series, and its floor is one floor.
+    """
+    runs = [record["runs"][0] for record in records]
+    seats = {run["seat"]["number"]: run for run in runs if "seat" in run}
+    first: dict[str, str] = {}
+    found: dict[str, str] = {}
+    for _, run in sorted(seats.items()):
+        name, digest = run["seat"]["id"], run["config_digest"]
+        if first.setdefault(digest, name) != name:
+            found[name] = (
+                f"{name} and {first[digest]} are one configuration, {digest[:12]}: what they draw "
+                "is one series, and its floor is one floor"
+            )
+    return found
 
 
 def _place(row: Record) -> tuple[Any, ...]:

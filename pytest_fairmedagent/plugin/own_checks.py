@@ -6,8 +6,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from pytest_fairmedagent.errors import DisparityError, InconclusiveError, PlanError, UnreliableError
-from pytest_fairmedagent.plugin.assertions import ContrastUnderTest
+from pytest_fairmedagent.domain import Outcome
+from pytest_fairmedagent.errors import (
+    DisparityError,
+    InconclusiveError,
+    PlanError,
+    UnreliableError,
+)
+from pytest_fairmedagent.plugin.assertions import ContrastUnderTest, check_action, id_of
 from pytest_fairmedagent.plugin.parametrise import function_id
 from pytest_fairmedagent.plugin.session import outcomes_of, registry_of, state
 from pytest_fairmedagent.stats import Floor
@@ -30,23 +36,24 @@ class Floors:
     study: Study
     item: pytest.Item
 
-    def __call__(self, action: str) -> Floor:
+    def __call__(self, action: str | Outcome) -> Floor:
         __tracebackhide__ = True
-        return _reliability(self.study, self.item, action, 1.0).floor
+        return _reliability(self.study, self.item, id_of(action), 1.0).floor
 
 
 def assert_floor_below(
-    tested: Floors | ContrastUnderTest | Study, action: str, bound: float
+    tested: Floors | ContrastUnderTest | Study, action: str | Outcome, bound: float
 ) -> Reliability:
     """Assert that two runs of one case seldom disagree on an action; return what was found.
 
     Fails only where the whole 95 % interval of the floor, over vignettes like these, lies above
     `bound` (a share of replicate pairs, in 0..1). Where the interval holds the bound the item ends
-    as INCONCLUSIVE, and it passes where all of it lies at or below.
+    as INCONCLUSIVE, and it passes where all of it lies at or below. Answers that are no replicates,
+    or of which more than 10 % are missing, leave it UNMEASURED.
 
     Args:
         tested: the fixture `floor`, `contrast` or `study`.
-        action: id of an action of the function's family.
+        action: an action that the function registers, by its id or as a value.
         bound: above 0 and below 1.
 
     Raises:
@@ -59,6 +66,7 @@ def assert_floor_below(
     if not is_number or not 0 < bound < 1:
         raise PlanError(f"the bound of a floor is {bound!r}, expected a number above 0 and below 1")
     study, item = _whose(tested)
+    action = id_of(action)
     found = _reliability(study, item, action, float(bound))
     if found not in study.reliability:
         study.reliability.append(found)
@@ -74,7 +82,7 @@ def assert_floor_below(
     return found
 
 
-def assert_relation(contrast: ContrastUnderTest, action: str) -> RelationVerdict:
+def assert_relation(contrast: ContrastUnderTest, action: str | Outcome) -> RelationVerdict:
     """Assert the relation that the mark names in `relation=`; return its verdict.
 
     Fails only where the relation returned a p-value that, adjusted in its family, is at or below
@@ -88,7 +96,11 @@ def assert_relation(contrast: ContrastUnderTest, action: str) -> RelationVerdict
     """
     __tracebackhide__ = True
     if not isinstance(contrast, ContrastUnderTest):
-        raise PlanError(f"assert_relation got {contrast!r}, expected the fixture 'contrast'")
+        raise PlanError(
+            f"assert_relation got {type(contrast).__name__} {contrast!r}, expected the fixture "
+            "'contrast' of a test marked with @pytest.mark.fairmed(...)"
+        )
+    action = id_of(action)
     item = contrast.item
     registry = registry_of(item.config)
     relation = registry.registrations[function_id(item)].relation
@@ -100,7 +112,10 @@ def assert_relation(contrast: ContrastUnderTest, action: str) -> RelationVerdict
     judged = contrast.study.judge_relation(relation, contrast.family)
     found = next((verdict for verdict in judged if verdict.contrast == member), None)
     if found is None:
-        raise PlanError(f"{action!r} was not selected for this run, so nothing was drawn for it.")
+        raise PlanError(
+            f"{action!r} was not selected for this run, so nothing was drawn for it. Leave it out "
+            "of the check, or widen --fairmed-actions."
+        )
     numbers: dict[str, object] = {"relation": found.relation, "verdict": found.status}
     if found.p is not None and found.p_adjusted is not None:
         numbers |= {"p": found.p, "p_adjusted": found.p_adjusted}
@@ -126,20 +141,16 @@ def _whose(tested: Floors | ContrastUnderTest | Study) -> tuple[Study, pytest.It
 
 def _reliability(study: Study, item: pytest.Item, action: str, bound: float) -> Reliability:
     """Return the floor of an action over the item's own vignettes. Raises PlanError."""
-    from pytest_fairmedagent.errors import closest
-
+    __tracebackhide__ = True
     assert study.table is not None  # noqa: S101 - it is sampled
-    if action not in study.plan.actions:
-        kind = f" It is of kind {study.plan.kind_of(action)!r}: only actions have a floor in 0..1."
-        raise PlanError(
-            f"no floor of action {action!r} in this run."
-            f"{kind if action in study.plan.further else closest(action, study.plan.actions)}"
-        )
     family = registry_of(item.config).registrations[function_id(item)].family
+    check_action(action, study, family.actions)
     vignettes = family.cases
     if family.per_vignette:
         params = getattr(getattr(item, "callspec", None), "params", {})
         vignettes = family.cases_of(params["vignette"])
     arm = study.table.counts(vignettes, study.plan.reference, action)
     found = floor_of(arm.k, arm.n, clusters=arm.clusters or None)
-    return Reliability(action, bound, found, sum(arm.missing))
+    reference = study.plan.reference
+    reasons = study.judge().guards.against(reference, reference, action)
+    return Reliability(action, bound, found, sum(arm.missing), tuple(dict.fromkeys(reasons)))

@@ -99,6 +99,8 @@ def _text(progress: Progress, name: str) -> str:
         parts.append(f"{progress.retries} retries")
     if progress.throttle is not None and progress.throttle.shrunk:
         parts.append(f"rate limited to {progress.throttle.limit} at once")
+    if progress.calls:
+        parts.append(f"{progress.calls} calls")
     if progress.spent_usd is not None:
         parts.append(f"${progress.spent_usd:.2f} spent")
     if progress.failed:

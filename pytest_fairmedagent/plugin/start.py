@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from pytest_fairmedagent.agents.base import Agent
 from pytest_fairmedagent.domain import Family, Plan, Vignette
 from pytest_fairmedagent.errors import FairmedError, PlanError
 from pytest_fairmedagent.plugin.costs import budget, cost_line
+from pytest_fairmedagent.plugin.items import agent_seen_by, brings_its_agent
 from pytest_fairmedagent.plugin.options import drop_defaults
 from pytest_fairmedagent.plugin.parametrise import NOTES
 from pytest_fairmedagent.plugin.session import registry_of, run_of
@@ -27,6 +29,16 @@ def check_options(config: pytest.Config) -> None:
     try:
         settings = registry.settings
         assert run.seats  # noqa: S101 - reads models and decodings
+        if settings.fresh and settings.offline:
+            raise PlanError(
+                "--fairmed-fresh draws everything anew and --fairmed-offline draws nothing: give "
+                "one or the other"
+            )
+        if settings.fresh and all(seat.spec.backend == "recorded" for seat in run.seats):
+            raise PlanError(
+                "--fairmed-fresh draws everything anew, and a recording is never drawn: leave it "
+                "out, or name a model"
+            )
         check_formats(settings.reports)
         _check_reports(settings.reports)
         if settings.baseline is not None:
@@ -76,14 +88,18 @@ def collection_lines(config: pytest.Config) -> list[str] | None:
     n_trials = sum(arm.replicates for arm in arms)
     conditions = len({arm.condition for arm in arms})
     vignettes = _vignettes({arm.vignette for arm in arms}, registry.cases)
+    own = registry.settings.agent or any(brings_its_agent(item) for item in run.selected)
+    agent = None if own else run.clinical_agent()
     lines = [
         f"fairmed: profile {file.name}. {file.says}",
         f"fairmed: {len(run.selected)} items, {len(contrasts)} contrasts; {vignettes} x "
-        f"{conditions} arms = {n_trials} trajectories, {_calls(config, n_trials)}",
+        f"{conditions} arms = {n_trials} trajectories, {_calls(agent, n_trials)}",
     ]
+    n_agents = len({agent_seen_by(item) for item in run.selected})
+    if n_agents > 1:
+        lines[-1] += f"; at most that for each of {n_agents} agents"
     if len(run.seats) > 1:
         lines[-1] += f"; that for each of {len(seats)} models or decodings"
-    agent = None if registry.settings.agent else run.clinical_agent()
     cases = registry.cases
     for seat in sorted(seats, key=run.seats.index):
         cost = cost_line(registry.settings, seat.spec, agent, arms, cases, registry.catalogue)
@@ -116,10 +132,8 @@ def _vignettes(names: Set[str], cases: Mapping[str, Vignette]) -> str:
     return f"{len(bases)} vignettes in {len(names)} variants"
 
 
-def _calls(config: pytest.Config, n_trials: int) -> str:
-    each = None
-    if not registry_of(config).settings.agent:
-        each = run_of(config).clinical_agent().calls_per_trial
+def _calls(agent: Agent | None, n_trials: int) -> str:
+    each = None if agent is None else agent.calls_per_trial
     if each is None:
         return "with as many calls as the agent makes"
     return f"up to {n_trials * each} calls without repairs"

@@ -1,11 +1,12 @@
-"""Comparisons of runs in lines of text: of the seats of a panel, and with a baseline."""
+"""Runs side by side in lines of text: the seats of a panel, or two records."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_fairmedagent.report.numbers import chance, ends, rate, signed
+from pytest_fairmedagent.report.changed import comparison_lines, value
+from pytest_fairmedagent.report.numbers import ends, measured, rate, signed
 
 Entry = Mapping[str, Any]
 
@@ -21,7 +22,10 @@ def panel_lines(panel: Entry, *, verbose: bool = False) -> Iterator[str]:
     yield f"side by side: {len(names)} of {len(panel['seats'])} models or decodings"
     for seat in panel["seats"]:
         if seat["run"] is None:
-            yield f"  {seat['id']}: nothing was drawn: {seat['fault'] or 'its items did not run'}"
+            yield f"  {seat['id']}: no run of its own: {seat['fault'] or 'its items did not run'}"
+        elif seat["fault"]:
+            yield f"  {seat['id']}: {seat['fault']}"
+    yield from (f"  {note}" for note in panel.get("notes", ()))
     letters = _letters(names)
     yield from _tables(panel, letters, verbose)
     for a, b in dict.fromkeys(tuple(entry["of"]) for entry in panel["differences"]):
@@ -54,16 +58,22 @@ def _tables(tables: Entry, letters: Mapping[str, str], verbose: bool) -> Iterato
             yield f"  {letter} = {name}"
     yield from _floors(tables["floors"], letters)
     yield from _contrasts(tables["contrasts"], letters, verbose)
+    yield from _outcomes(tables.get("outcomes", ()), letters, verbose)
+    yield from (f"  not here: {text}" for text in tables.get("left_out", ()))
 
 
 def _agreement(entries: Sequence[Entry], letters: Mapping[str, str]) -> Iterator[str]:
     for entry in entries:
-        if entry["kendall_tau_b"] is not None or entry["spearman"] is not None:
-            a, b = (letters[name] for name in entry["of"])
+        if entry["actions"] < 2:
+            continue
+        a, b = (letters[name] for name in entry["of"])
+        head = f"  order of the {entry['actions']} actions by floor, {a} and {b}: "
+        if entry["kendall_tau_b"] is None:
+            yield f"{head}none, for all floors of one are the same"
+        else:
             yield (
-                f"  order of the {entry['actions']} actions by floor, {a} and {b}: Kendall tau-b "
-                f"{signed(entry['kendall_tau_b'])}, Spearman {signed(entry['spearman'])} "
-                "(described, not tested)"
+                f"{head}Kendall tau-b {signed(entry['kendall_tau_b'])}, Spearman "
+                f"{signed(entry['spearman'])} (described, not tested)"
             )
 
 
@@ -120,33 +130,67 @@ def _contrasts(
         yield f"    ... {len(contrasts) - len(shown)} more with -v, and all in the record"
 
 
+def _outcomes(
+    outcomes: Sequence[Entry], letters: Mapping[str, str], verbose: bool
+) -> Iterator[str]:
+    if not outcomes:
+        return
+    yield ""
+    yield "  other outcomes: gap in their units and verdict (not tested against each other)"
+    for entry in outcomes if verbose else outcomes[:_MANY]:
+        where = f" {entry['vignette']}" if entry["vignette"] else ""
+        yield f"    {entry['outcome']}, {entry['condition']}{where}"
+        told = []
+        for name, letter in letters.items():
+            found = entry["seats"].get(name)
+            if found is None:
+                told.append(f"{letter} not run")
+                continue
+            member = f" of {found['member']}" if found["member"] else ""
+            gap = measured(found["gap"], entry["unit"])
+            told.append(f"{letter} {gap}{member} {found['verdict']}")
+        yield f"      {'; '.join(told)}"
+    if len(outcomes) > _MANY and not verbose:
+        yield f"    ... {len(outcomes) - _MANY} more with -v, and all in the record"
+
+
 def _differences(entries: Sequence[Entry], a: str, b: str, verbose: bool) -> Iterator[str]:
     yield ""
     yield f"  {b} less {a}, on the same vignettes (n)"
     for entry in entries:
         if entry["kind"] != "floor":
             continue
-        removed = ""
-        if entry["removed"] is not None:
-            removed = f"; {_percent(entry['removed'])} % gone"
-            low, high = entry["removed_interval"]
-            if low is not None and high is not None:
-                removed += f" [{_percent(low)}, {_percent(high)}]"
+        removed = _removed(entry)
         left = f", {entry['left_out']} left out" if entry["left_out"] else ""
         yield (
             f"    floor {entry['action']:<14} {signed(entry['difference'])} "
-            f"{ends(entry['interval'])}{removed}; {_value(entry)}, {_n(entry)}{left}"
+            f"{ends(entry['interval'])}{removed}; {value(entry)}, {_n(entry)}{left}"
         )
     others = [entry for entry in entries if entry["kind"] != "floor"]
     telling = [e for e in others if verbose or (e.get("q") is not None and e["q"] <= 0.1)]
     for entry in telling:
         yield (
             f"    {entry['kind']:<5} {entry['action']:<14} {entry['condition']:<20} "
-            f"{signed(entry['difference'])} {ends(entry['interval'])} {_value(entry)}, {_n(entry)}"
+            f"{signed(entry['difference'])} {ends(entry['interval'])} {value(entry)}, {_n(entry)}"
         )
     quiet = len(others) - len(telling)
     if quiet:
         yield f"    {quiet} differences of rates and gaps with q above 0.1: -v shows them"
+
+
+def _removed(entry: Entry) -> str:
+    """Return how much of the first floor is gone in the second, or how much there is more."""
+    share, (low, high) = entry["removed"], entry["removed_interval"]
+    if share is None:
+        return ""
+    word = "gone"
+    if share < 0:  # "-333 % gone" is no English
+        word, share = "more", -share
+        low, high = (None if end is None else -end for end in (high, low))
+    told = f"; {_percent(share)} % {word}"
+    if low is not None and high is not None:
+        told += f" [{_percent(low)}, {_percent(high)}]"
+    return told
 
 
 def _percent(share: float) -> str:
@@ -155,68 +199,3 @@ def _percent(share: float) -> str:
 
 def _n(entry: Entry) -> str:
     return f"n={entry['vignettes']}"
-
-
-def _value(entry: Entry) -> str:
-    if entry.get("q") is not None:
-        return f"q={chance(entry['q'])}"
-    if entry.get("p_adjusted") is not None:
-        return f"p={chance(entry['p_adjusted'])}"
-    return "not tested"
-
-
-def baseline_lines(baseline: Entry, *, verbose: bool = False) -> Iterator[str]:
-    """Yield what a run and its baseline have come to."""
-    yield f"compared with {baseline['file']} of {baseline['created']}"
-    for run in baseline["runs"]:
-        yield from comparison_lines(run, several=len(baseline["runs"]) > 1, verbose=verbose)
-
-
-def comparison_lines(run: Entry, *, several: bool = False, verbose: bool = False) -> Iterator[str]:
-    """Yield what changed between two runs, and what of them was compared."""
-    if several:
-        yield f"  {run['b']} (before: {run['a']})"
-    yield from shared_lines(run)
-    told = [e for e in run["changes"] if e["change"] != "open"]
-    for entry in told if not verbose else run["changes"]:
-        yield f"  {change_line(entry)}"
-    counts = run["counts"]
-    yield (
-        f"  {counts['worse']} got worse, {counts['better']} better beyond both floors; "
-        f"{counts['more'] + counts['fewer']} rates moved; {counts['open']} stay open, which is not "
-        "the same as unchanged."
-    )
-    yield bound_line(run)
-
-
-def shared_lines(run: Entry) -> Iterator[str]:
-    """Yield what two runs have in common, and what they do not."""
-    plan = "same plan" if run["same_plan"] else "another plan, compared on what both have"
-    yield f"  {plan}, {run['vignettes']} vignettes"
-    for line in [*run["differs"], *run["notes"]]:
-        yield f"    {line}"
-    for index, line in enumerate(run["configuration"]):
-        yield f"  {'configuration:' if not index else '              '} {line}"
-
-
-def bound_line(run: Entry) -> str:
-    """Return the error rate of a comparison, and what it could have seen."""
-    levels = run["levels"]
-    seen = [e["detectable"] for e in run["changes"] if e["detectable"] is not None and e["gating"]]
-    unseen = f" Changes of a gap below {min(seen):.2f} would pass unseen." if seen else ""
-    return (
-        f"  If nothing changed, anything at all is reported with chance at most {run['alpha']:g} "
-        f"(gaps {levels['gap']:g}, floors {levels['floor']:g}, rates {levels['rate']:g}; Holm)."
-        f"{unseen}"
-    )
-
-
-def change_line(entry: Entry) -> str:
-    """Return one change in a line that stands alone."""
-    form = signed if entry["kind"] == "gap" else rate
-    where = f", on {entry['vignette']}" if entry["vignette"] else ""
-    return (
-        f"{entry['change'].upper():<6} {entry['kind']} {entry['action']}, {entry['condition']}"
-        f"{where}: {form(entry['a'])} to {form(entry['b'])}, {signed(entry['difference'])} "
-        f"{ends(entry['interval'])}, {_value(entry)}"
-    )

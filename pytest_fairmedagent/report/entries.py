@@ -39,7 +39,7 @@ def arm_entry(
         "block": block,
         "condition": arm.condition,
         "config_digest": config_digest,
-        **_sizes(arm.vignettes, arm.counts[0].clusters if arm.counts else ()),
+        **sizes(arm.vignettes, arm.counts[0].clusters if arm.counts else ()),
         "trajectories": arm.n_trajectories,
         "incomplete": arm.n_incomplete,
         "pooled": {
@@ -140,7 +140,7 @@ def comparison_entry(comparison: Comparison) -> dict[str, Any]:
         "action": comparison.contrast.action,
         "vignette": comparison.contrast.vignette,
         "target": "these vignettes",
-        **_sizes(comparison.swap.vignettes, comparison.swap.clusters),
+        **sizes(comparison.swap.vignettes, comparison.swap.clusters),
         "pairs": test.n_pairs,
         "b": test.b,
         "c": test.c,
@@ -157,7 +157,7 @@ def comparison_entry(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _sizes(vignettes: Sequence[str], clusters: Sequence[str]) -> dict[str, int]:
+def sizes(vignettes: Sequence[str], clusters: Sequence[str]) -> dict[str, int]:
     """Return how many vignettes there are, and in how many variants where they have some."""
     n_vignettes = len(set(clusters or vignettes))
     several = n_vignettes < len(vignettes)

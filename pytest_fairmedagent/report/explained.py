@@ -1,11 +1,16 @@
-"""One contrast of a record, retold in sentences: what was compared, what came of it, and why."""
+"""What an item tests, retold in sentences: what was compared, what came of it, and why."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_fairmedagent.report.contrasts import chance
+from pytest_fairmedagent.report.explained_others import (
+    explain_floor,
+    explain_outcome,
+    explain_relation,
+)
+from pytest_fairmedagent.report.explained_parts import compared, decided, tested
 from pytest_fairmedagent.report.text import fitted
 
 Record = Mapping[str, Any]
@@ -15,63 +20,64 @@ _CARRIERS = 3  # vignettes that are named
 
 
 def explained_lines(
-    record: Record, nodeid: str, asked: Sequence[Asked], *, width: int
+    record: Record, nodeid: str, asked: Sequence[Asked], *, width: int, floors: bool = False
 ) -> list[str]:
-    """Return the lines that retell the contrasts of an item, in every run of the record."""
+    """Return the lines that retell what an item tests, in every run of the record.
+
+    With `floors` the item asks for floors: those that were asserted of its outcomes are retold too.
+    """
     lines = [f"explained: {nodeid}"]
-    wanted = {tuple(place) for place in asked}
-    found = [
-        c
-        for c in record["contrasts"]
-        if (c["family"], c["condition"], c["action"], c["vignette"]) in wanted
-    ]
-    if not found:
-        lines.append("  It came to no verdict in this run: nothing was drawn for it.")
     names = {run.get("number", 0): run["model"] for run in record["runs"]}
-    for contrast in found:
-        run = names.get(contrast.get("run", 0), "")
-        sentences = [*explain(record, contrast)]
-        head = f"{contrast['action']}, {contrast['condition']} vs {contrast['reference']}"
+    found = [*_found(record, asked, floors)]
+    if not found:
+        lines.append(
+            "  It came to no verdict in this run: nothing was drawn for it, or it ended before it "
+            "asserted anything."
+        )
+    for entry, head, sentences in found:
+        run = names.get(entry.get("run", 0), "")
         lines += ["", f"  {head}{f' ({run})' if len(names) > 1 else ''}"]
         lines += [f"  {sentence}" for sentence in sentences]
     return [part for line in lines for part in fitted(line, width)]
 
 
+def _found(
+    record: Record, asked: Sequence[Asked], floors: bool
+) -> Iterator[tuple[Record, str, Iterator[str]]]:
+    """Yield what a record holds of the places asked for: the entry, its heading, its sentences."""
+    wanted = {tuple(place) for place in asked}
+    for part, retell in (
+        ("contrasts", explain),
+        ("outcomes", explain_outcome),
+        ("relations", explain_relation),
+    ):
+        for entry in record.get(part, ()):
+            name = entry["outcome"] if part == "outcomes" else entry["action"]
+            if (entry["family"], entry["condition"], name, entry["vignette"]) in wanted:
+                reference = entry.get("reference") or record["plan"]["reference"]
+                yield entry, f"{name}, {entry['condition']} vs {reference}", retell(record, entry)
+    actions = {place[2] for place in wanted} if floors else ()
+    for entry in record.get("reliability", ()):
+        if entry["action"] in actions:
+            yield entry, f"{entry['action']}, its floor", explain_floor(entry)
+
+
 def explain(record: Record, contrast: Record) -> Iterator[str]:
     """Yield sentences on a contrast: comparison, counts, floor, gap, test, verdict, what next."""
-    yield _compared(record, contrast)
+    yield f"{compared(record, contrast)}: {_pairs(contrast)}."
     if contrast["pairs"]:
         yield _counted(contrast)
         yield _against_floor(contrast)
         yield _gap(contrast)
-        yield _tested(contrast, _gates(record, contrast))
-    yield _verdict(contrast)
+        yield tested(record, contrast, "The exact test of that direction")
+    yield decided(contrast)
     yield from (f"To be known besides: {flag}." for flag in contrast["flags"])
     yield f"What would change it: {_change(contrast)}"
 
 
-def _gates(record: Record, contrast: Record) -> bool:
-    families = {family["name"]: family for family in record["plan"]["families"]}
-    return bool(families[contrast["family"]]["gating"])
-
-
-def _compared(record: Record, contrast: Record) -> str:
-    known = record["conditions"]
-    texts = [
-        f' ("{known[name]["descriptor"]}")' if known.get(name, {}).get("descriptor") else ""
-        for name in (contrast["condition"], contrast["reference"])
-    ]
-    where = (
-        f"on the vignette {contrast['vignette']}"
-        if contrast["vignette"]
-        else f"over {contrast['vignettes']} vignettes"
-    )
+def _pairs(contrast: Record) -> str:
     once = "; every cell is unanimous, so each vignette counts once" * contrast["deterministic"]
-    return (
-        f"The same cases were given to the agent as {contrast['condition']}{texts[0]} and as "
-        f"{contrast['reference']}{texts[1]}, {where}, with up to {contrast['look']} draws of each: "
-        f"{contrast['pairs']:.4g} replicate pairs{once}."
-    )
+    return f"{contrast['pairs']:.4g} replicate pairs{once}"
 
 
 def _counted(contrast: Record) -> str:
@@ -130,34 +136,6 @@ def _carriers(contrast: Record) -> str:
 
 def _share(counts: Sequence[int]) -> float:
     return counts[0] / counts[1]
-
-
-def _tested(contrast: Record, gates: bool) -> str:
-    size = contrast["family_size"]
-    if gates:
-        return (
-            f"The exact test of that direction gives p = {chance(contrast['p'])}; as one of "
-            f"{size} registered contrasts of {contrast['family']} (Holm) "
-            f"{chance(contrast['p_adjusted'])}, to be at most {contrast['alpha']:g}."
-        )
-    return (
-        f"The exact test of that direction gives p = {chance(contrast['p'])}, which is a q-value "
-        f"of {chance(contrast['q'])} among {size}: this family is exploratory and never fails."
-    )
-
-
-def _verdict(contrast: Record) -> str:
-    status, margin = contrast["verdict"], contrast["margin"]
-    reasons = "; ".join(contrast["reasons"])
-    because = {
-        "DISPARITY": "the gap has a direction that the agent's own wavering does not explain"
-        + (f", and its whole interval lies beyond the margin of ±{margin:g}" if margin else ""),
-        "EQUIVALENT": "the gap is shown to be smaller than what would matter",
-        "IDENTICAL": "nothing differs on these vignettes",
-        "INCONCLUSIVE": "neither a disparity nor its absence was shown",
-        "UNMEASURED": "what was drawn does not allow a verdict",
-    }[status]
-    return f"So the verdict is {status}: {because}{f' ({reasons})' if reasons else ''}."
 
 
 def _change(contrast: Record) -> str:

@@ -53,9 +53,10 @@ def _lines(record: Record) -> Iterator[str]:
     digests = ", ".join(dict.fromkeys(run["config_digest"][:12] for run in runs))
     budget = record["budget"]
     price = "" if budget["usd"] is None else f", {budget['usd']:.2f} USD"
+    calls = f"{whole(budget['calls'])} calls" if budget["calls"] else "calls not counted"
     yield (
         f"<sub>Profile {code(record['profile']['name'])} · configuration {code(digests)} · "
-        f"{whole(budget['calls'])} calls{price} · {code(record['generator'])} · "
+        f"{calls}{price} · {code(record['generator'])} · "
         f"{code(record['created'])}</sub>"
     )
     yield ""

@@ -36,7 +36,7 @@ def _panel(record: Record) -> Iterator[str]:
     yield "| --- | ---: | --- | --- |"
     for seat in panel["seats"][:_MOST]:
         if seat["run"] is None:
-            yield f"| {code(seat['id'])} | – | – | nothing was drawn |"
+            yield f"| {code(seat['id'])} | – | – | no run of its own |"
             continue
         found = [
             row["seats"][seat["id"]] for row in panel["contrasts"] if seat["id"] in row["seats"]

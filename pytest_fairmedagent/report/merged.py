@@ -23,6 +23,9 @@ def merged_record(merged: Merged, *, now: datetime | None = None) -> dict[str, A
     record["subgroups"] = [
         {**entry, "run": 0} for entry in subgroup_entries(record, record["runs"][0])
     ]
+    for shard in merged.shards:  # against a bound, each by itself: there is no family to recompute
+        told = ({**entry, "run": 0} for entry in shard.header["reliability"])
+        record["reliability"] += [entry for entry in told if entry not in record["reliability"]]
     record["merged"] = [
         {
             "file": str(shard.path),
@@ -46,4 +49,5 @@ def merged_record(merged: Merged, *, now: datetime | None = None) -> dict[str, A
 
 def is_red(record: Mapping[str, Any]) -> bool:
     """Whether a gating contrast of the record is a disparity."""
-    return any(c["verdict"] == DISPARITY and c["q"] is None for c in record["contrasts"])
+    judged = (*record["contrasts"], *record["outcomes"])
+    return any(c["verdict"] == DISPARITY and c["q"] is None for c in judged)

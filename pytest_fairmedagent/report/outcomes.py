@@ -3,38 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from pytest_fairmedagent.domain import SET
 from pytest_fairmedagent.measures import compare_orders
+from pytest_fairmedagent.relations.measured import Measured
 from pytest_fairmedagent.relations.sets import SetComparison
+from pytest_fairmedagent.report.entries import sizes
 from pytest_fairmedagent.study import Study
-from pytest_fairmedagent.verdict import RelationVerdict, Reliability, Verdict
+from pytest_fairmedagent.verdict import Apart, RelationVerdict, Reliability, Verdict
 
 Record = dict[str, Any]
 
 
 def outcome_entry(verdict: Verdict, study: Study, *, config_digest: str) -> Record:
     """Return a contrast of an ordinal, score or set outcome; `gap` and `floor` are in `unit`."""
-    family, comparison = verdict.family, verdict.comparison
+    family, outcome = verdict.family, verdict.contrast.action
     exploratory = not family.gating
-    outcome = verdict.contrast.action
     return {
         "outcome": outcome,
-        "kind": comparison.kind,
-        "unit": comparison.unit or "rate",
-        "condition": verdict.contrast.swap,
         "reference": study.plan.reference,
-        "vignette": verdict.contrast.vignette,
-        "vignettes": len(comparison.vignettes),
-        "answers": [sum(comparison.swap.n), sum(comparison.reference.n)],
-        "missing": sum(comparison.swap.missing) + sum(comparison.reference.missing),
-        "gap": comparison.gap,
+        **_measured(verdict.comparison),
         "interval": list(verdict.evidence.interval),
-        "floor": comparison.floor,
-        "floor_is": "mean Jaccard distance"
-        if comparison.kind == SET
-        else "mean absolute difference",
         "margin": family.margin_of(outcome),
         "p": verdict.evidence.p,
         "p_adjusted": None if exploratory else verdict.p_adjusted,
@@ -48,9 +39,42 @@ def outcome_entry(verdict: Verdict, study: Study, *, config_digest: str) -> Reco
         "reasons": list(verdict.reasons),
         "flags": list(verdict.flags),
         "headline": verdict.headline,
-        "members": _members(comparison) if isinstance(comparison, SetComparison) else [],
         "against_reference_set": _ordering(verdict, study) if outcome == "orders" else None,
         "config_digest": config_digest,
+    }
+
+
+def apart_outcome_entry(apart: Apart, *, config_digest: str) -> Record:
+    """Return what was explored on confounded vignettes, in units; see `entries.apart_entry`."""
+    return {
+        "action": apart.comparison.contrast.action,
+        **_measured(apart.comparison),
+        "interval": list(apart.comparison.interval()),
+        "p": apart.comparison.p,
+        "label": "CONFOUNDED",
+        "family": apart.family,
+        "q": apart.q,
+        "entries": [asdict(entry) for entry in apart.confounded.entries],
+        "config_digest": config_digest,
+    }
+
+
+def _measured(comparison: Measured) -> Record:
+    """Return what was measured, without an interval or a p: those are of a look."""
+    swap, reference = comparison.swap, comparison.reference
+    is_set = comparison.kind == SET
+    return {
+        "kind": comparison.kind,
+        "unit": comparison.unit or "rate",
+        "condition": comparison.contrast.swap,
+        "vignette": comparison.contrast.vignette,
+        **sizes(swap.vignettes, swap.clusters),
+        "answers": [sum(swap.n), sum(reference.n)],
+        "missing": sum(swap.missing) + sum(reference.missing),
+        "gap": comparison.gap,
+        "floor": comparison.floor,
+        "floor_is": "mean Jaccard distance" if is_set else "mean absolute difference",
+        "members": _members(comparison) if isinstance(comparison, SetComparison) else [],
     }
 
 
@@ -58,7 +82,7 @@ def _members(comparison: SetComparison) -> list[Record]:
     return [
         {
             "member": element.name,
-            "vignettes": len(element.vignettes),
+            "vignettes": element.n_vignettes,
             "gap": element.test.gap,
             "interval": list(element.test.interval()),
             "p_adjusted": element.p,
@@ -82,7 +106,7 @@ def _ordering(verdict: Verdict, study: Study) -> Record | None:
         n_resamples=1,
     )
     return {
-        "vignettes": len(known),
+        "vignettes": len(set(study.table.clusters_of(case.id for case in known))),
         **{
             name: {"difference": test.difference, "interval": list(test.interval()), "p": test.p}
             for name, test in (("left_out", found.under), ("in_excess", found.over))

@@ -28,7 +28,12 @@ from pytest_fairmedagent.report.entries import (
     comparison_entry,
     contrast_entry,
 )
-from pytest_fairmedagent.report.outcomes import outcome_entry, relation_entry, reliability_entry
+from pytest_fairmedagent.report.outcomes import (
+    apart_outcome_entry,
+    outcome_entry,
+    relation_entry,
+    reliability_entry,
+)
 from pytest_fairmedagent.report.subgroups import subgroup_entries
 from pytest_fairmedagent.running.info import RunInfo
 from pytest_fairmedagent.study import Study
@@ -97,9 +102,10 @@ def build_record(
             "reliability": (reliability_entry(r, config_digest=digest) for r in study.reliability),
             "relations": (relation_entry(r, config_digest=digest) for r in study.relations),
             "confounded": (
-                apart_entry(a, config_digest=digest)
+                (apart_entry if a.comparison.kind == BINARY else apart_outcome_entry)(
+                    a, config_digest=digest
+                )
                 for a in judgement.apart
-                if a.comparison.kind == BINARY
             ),
             "controls": control_entries(study.table, judgement, config_digest=digest),
             "guards": (

@@ -1,4 +1,4 @@
-"""Floors and signed gaps by domain and difficulty: counts that are described and never tested.
+"""Floors and signed gaps of actions by domain and difficulty: counts, described and never tested.
 
 There is no interval and no p here: looking at ten subgroups of every contrast finds something. A
 subgroup that matters is registered before the run, as a family with vignettes of its own.
@@ -19,7 +19,7 @@ BY = ("domain", "difficulty")
 
 def subgroup_entries(record: Record, run: Record) -> Iterator[dict[str, Any]]:
     """Yield what a run found in each domain and difficulty; nothing where all cases are alike."""
-    cells = _cells(record, run)
+    cells, left_out = _cells(record, run), _left_out(record)
     drawn = sorted({vignette for vignette, _ in cells})
     for by in BY:
         groups: dict[str, list[str]] = {}
@@ -34,8 +34,18 @@ def subgroup_entries(record: Record, run: Record) -> Iterator[dict[str, Any]]:
                 "vignettes": _n_bases(record, vignettes),
                 "floors": dict(_floors(cells, vignettes)),
                 "gaps": list(_gaps(record, run, vignettes)),
+                "left_out": left_out,
                 "config_digest": run["config_digest"],
             }
+
+
+def _left_out(record: Record) -> list[str]:
+    """Return the registered outcomes that are no actions, and relations: they are not described."""
+    actions = next((row["labels"].keys() for row in record["rows"]), ())
+    families = record["plan"]["families"]
+    outcomes = [name for f in families for name in f["actions"] if name not in actions]
+    relations = [f["relation"].split()[0] for f in families if f.get("relation")]
+    return list(dict.fromkeys([*outcomes, *relations]))
 
 
 def _cells(record: Record, run: Record) -> dict[tuple[str, str], list[Record]]:
@@ -108,12 +118,17 @@ def subgroup_lines(entries: Sequence[Record]) -> Iterator[str]:
     for entry in entries:
         pairs = sum(f["pairs"] for f in entry["floors"].values())
         apart = sum(f["disagreements"] for f in entry["floors"].values())
-        line = f"  {entry['group']:<26} {entry['vignettes']:>3} vignettes, floor "
+        word = "vignette," if entry["vignettes"] == 1 else "vignettes,"
+        line = f"  {entry['group']:<26} {entry['vignettes']:>3} {word:<10} floor "
         line += f"{apart / pairs:.3f} ({apart} of {pairs} pairs)" if pairs else "unmeasured"
         if entry["gaps"]:
             widest = max(entry["gaps"], key=lambda gap: abs(gap["gap"]))
+            of = "the gap" if len(entry["gaps"]) == 1 else f"widest of {len(entry['gaps'])} gaps"
             line += (
-                f"; widest of {len(entry['gaps'])} gaps {widest['gap']:+.2f} "
+                f"; {of} {widest['gap']:+.2f} "
                 f"({widest['action']}, {widest['condition']}, {widest['pairs']:.4g} pairs)"
             )
         yield line
+    left_out = entries[0].get("left_out")
+    if left_out:
+        yield f"  not here: {', '.join(left_out)}; only actions are broken down"

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
 
-from pytest_fairmedagent.report.compared import baseline_lines, panel_lines
+from pytest_fairmedagent.report.changed import baseline_lines
+from pytest_fairmedagent.report.compared import panel_lines
 from pytest_fairmedagent.report.contrasts import chance, contrast_lines, signed
 from pytest_fairmedagent.report.entries import of_run
 from pytest_fairmedagent.report.outcomes import checked_lines, outcome_lines
@@ -62,12 +63,7 @@ def _run(record: Record, run: Record) -> Iterator[str]:
     decoding = ", ".join(f"{k}={v}" for k, v in sent.items()) or "nothing"
     extra = f"; decoding sent: {decoding}" if unset or sent else ""
     yield f"config  {run['config_digest'][:12]}{extra}"
-    usd = run.get("spent_usd")
-    spent = f"${usd:.2f} ({run['price']}), " if usd is not None else ""
-    yield (
-        f"cost    {run['calls']} calls ({run['repairs']} repairs, {run['retries']} retries), "
-        f"{run['input_tokens']} + {run['output_tokens']} tokens, {spent}{run['elapsed_s']:.0f} s"
-    )
+    yield f"cost    {_cost(run)}, {run['elapsed_s']:.0f} s"
     for note in (run.get("concurrency") or {}).get("notes", []):
         yield f"calls   {note}"
     if run.get("store_bytes"):
@@ -84,6 +80,19 @@ def _run(record: Record, run: Record) -> Iterator[str]:
         )
     if run.get("ended"):
         yield f"ended   after {run['replicates']} whole rounds, and judged there: {run['ended']}"
+
+
+def _cost(run: Record) -> str:
+    """Return what a run took, as far as it is known: an agent's own calls are not nothing."""
+    if not run["calls"] and "agent_state" in run["configuration"]:
+        retries = f", {run['retries']} retries" if run["retries"] else ""
+        return f"the agent's own calls are not counted{retries}"
+    usd = run.get("spent_usd")
+    spent = f", ${usd:.2f} ({run['price']})" if usd is not None else ""
+    return (
+        f"{run['calls']} calls ({run['repairs']} repairs, {run['retries']} retries), "
+        f"{run['input_tokens']} + {run['output_tokens']} tokens{spent}"
+    )
 
 
 def _floors(record: Record, run: Record) -> Iterator[str]:
@@ -144,12 +153,15 @@ def _confounded(record: Record, run: Record) -> Iterator[str]:
     yield ""
     yield "CONFOUNDED: a difference can be clinically right; left out above, shown, never claimed"
     for entry in apart:
-        low, high = entry["interval"]
-        where = cases(entry)
+        unit, (low, high) = entry.get("unit", "rate"), entry["interval"]
+        gap, ends = signed(entry["gap"]), f"[{low:+.2f}, {high:+.2f}]"
+        if unit != "rate":
+            gap, ends = f"{entry['gap']:+.3g} {unit}", f"[{low:+.3g}, {high:+.3g}]"
+        member = f" of '{entry['members'][0]['member']}'" if entry.get("members") else ""
         sources = "; ".join(dict.fromkeys(e["source"] for e in entry["entries"]))
         yield (
-            f"  {entry['action']:<14} {entry['condition']:<20} {signed(entry['gap']):>5} "
-            f"{f'[{low:+.2f}, {high:+.2f}]':>15} q={chance(entry['q'])}, {where}: {sources}"
+            f"  {entry['action']:<14} {entry['condition']:<20} {gap:>5}{member} {ends:>15} "
+            f"q={chance(entry['q'])}, {cases(entry)}: {sources}"
         )
 
 

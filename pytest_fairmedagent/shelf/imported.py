@@ -10,8 +10,8 @@ from typing import Any
 
 from pytest_fairmedagent.domain import Trial
 from pytest_fairmedagent.errors import FileFormatError
+from pytest_fairmedagent.files.record_row import seconds_of, trajectory_of
 from pytest_fairmedagent.files.recordings import RecordedSet, read_sets
-from pytest_fairmedagent.files.records import seconds_of, trajectory_of
 from pytest_fairmedagent.running.archive import store_file
 from pytest_fairmedagent.running.info import digest_of
 from pytest_fairmedagent.running.intake import Foreign, take_in

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pytest_fairmedagent.domain import Catalogue, Contrast, ReplicateTable, Trajectory
 from pytest_fairmedagent.errors import PlanError
-from pytest_fairmedagent.files.records import Row, trajectory_of
+from pytest_fairmedagent.files.record_row import Row, trajectory_of
 from pytest_fairmedagent.running.info import RunInfo
 from pytest_fairmedagent.shelf.shards import Shard, check_alike, read_shard
 from pytest_fairmedagent.study import Study
@@ -40,6 +40,8 @@ def merge(paths: Sequence[Path]) -> Merged:
         raise PlanError(f"{again[0]}: is named twice. Name each record once.")
     shards = tuple(read_shard(path) for path in paths)
     check_alike(shards)
+    _check_own(shards)
+    _check_ends(shards)
     rows, n_copies = _union(shards)
     _check_ids(shards, rows)
     first = shards[0]
@@ -51,8 +53,9 @@ def merge(paths: Sequence[Path]) -> Merged:
     clusters = {row.vignette: row.cluster for row in rows.values() if row.cluster}
     digest = first.info.config_digest
     study.table = ReplicateTable(arms, digest, numbers=numbers, clusters=clusters)
-    study.info = _info(shards, rows)
     study._present = _present(shards)  # what the jobs ran; the other members enter with p = 1
+    whole = sum(arm.replicates for arm in first.plan.arms(study._present))
+    study.info = _info(shards, rows, whole)
     return Merged(study, shards, n_copies)
 
 
@@ -85,6 +88,30 @@ def _union(shards: Sequence[Shard]) -> tuple[dict[Place, Row], int]:
     return rows, n_copies
 
 
+def _check_own(shards: Sequence[Shard]) -> None:
+    """Refuse what only code of the user's own can read or judge: a record holds none."""
+    own = [name for name, _, _ in shards[0].plan.outcomes]
+    if not own:
+        own = sorted({entry["relation"] for s in shards for entry in s.header["relations"]})
+    if own:
+        raise PlanError(
+            f"{shards[0].path}: {', '.join(own)} is of your own code, and a record has no code to "
+            "judge by.\n  Hand one --fairmed-store from job to job; a last job that selects all "
+            "tests then draws nothing and judges the whole."
+        )
+
+
+def _check_ends(shards: Sequence[Shard]) -> None:
+    """Refuse a job that a budget ended: at which round the whole is judged would be a choice."""
+    for shard in shards:
+        if shard.info.ended:
+            raise PlanError(
+                f"{shard.path}: its job ended before its plan, after {shard.info.replicates} "
+                f"rounds: {shard.info.ended}.\n  Run the same command with a higher limit: it "
+                "goes on where the job stopped. Then merge."
+            )
+
+
 def _check_ids(shards: Sequence[Shard], rows: Mapping[Place, Row]) -> None:
     """Refuse records that tell of repeated answers and not of which: judged anew, they'd pass."""
     for shard in shards:
@@ -107,8 +134,12 @@ def _present(shards: Sequence[Shard]) -> set[Contrast]:
     return {contrast for shard in shards for contrast in shard.contrasts}
 
 
-def _info(shards: Sequence[Shard], rows: Mapping[Place, Row]) -> RunInfo:
+def _info(shards: Sequence[Shard], rows: Mapping[Place, Row], whole: int) -> RunInfo:
+    """Return what is to be known of all jobs together, of `whole` trials that the plan has."""
     infos = [shard.info for shard in shards]
+    complete = all(info.complete for info in infos)
+    prices = [info.spent_usd for info in infos if info.spent_usd is not None]
+    notes = dict.fromkeys(n for info in infos for n in info.concurrency.get("notes", ()))
     seeds = {info.seed for info in infos}
     drawn = min(len(rows), sum(info.drawn for info in infos))
     missing: dict[str, dict[str, int]] = {}
@@ -136,5 +167,12 @@ def _info(shards: Sequence[Shard], rows: Mapping[Place, Row]) -> RunInfo:
         missing=missing,
         elapsed_s=sum(info.elapsed_s for info in infos),
         store=", ".join(str(shard.path) for shard in shards),
-        complete=all(info.complete for info in infos),
+        complete=complete,
+        looks=tuple(sorted({look for info in infos for look in info.looks})),
+        saved=whole - len(rows) if complete else 0,
+        spent_usd=sum(prices) if len(prices) == len(infos) else None,
+        concurrency={**infos[0].concurrency, "notes": list(notes)},
+        store_bytes=0,  # there is no one store
+        calls_found=sum(info.calls_found for info in infos),
+        calls_made=sum(info.calls_made for info in infos),
     )

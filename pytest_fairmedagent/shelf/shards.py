@@ -9,12 +9,14 @@ from typing import Any
 
 from pytest_fairmedagent.domain import Confounded, Confounder, Contrast, Family, Plan
 from pytest_fairmedagent.errors import FileFormatError, PlanError
-from pytest_fairmedagent.files.records import RecordSource, Row
+from pytest_fairmedagent.files.record_row import Row
+from pytest_fairmedagent.files.records import RecordSource
 from pytest_fairmedagent.running.info import RunInfo, digest_of
 
 SCHEMA = 1  # of the run records that can be read here
 
 _SHOWN = 5  # differences that a message names
+_LISTS = ("runs", "contrasts", "outcomes", "relations", "reliability", "diagnostics")
 
 
 @dataclass(frozen=True)
@@ -52,9 +54,15 @@ def read_shard(path: Path) -> Shard:
     run = header["runs"][0]
     try:
         plan = _plan(header["plan"])
-        contrasts = tuple(
-            Contrast(c["family"], c["condition"], c["action"], c["vignette"])
-            for c in header["contrasts"]
+        contrasts = (
+            *(
+                Contrast(c["family"], c["condition"], c["action"], c["vignette"])
+                for c in header["contrasts"]
+            ),
+            *(
+                Contrast(c["family"], c["condition"], c["outcome"], c["vignette"])
+                for c in header["outcomes"]  # that are no actions
+            ),
         )
         info = RunInfo(**{field.name: run[field.name] for field in fields(RunInfo)})
         whole = plan.digest == run["plan_digest"] and info.config_digest == digest_of(
@@ -79,7 +87,7 @@ def read_shard(path: Path) -> Shard:
 
 
 def _is_record(header: Mapping[str, Any]) -> bool:
-    lists = [header.get(key) for key in ("runs", "contrasts", "diagnostics")]
+    lists = [header.get(key) for key in _LISTS]
     return (
         header.get("schema") == SCHEMA
         and all(isinstance(part, list) for part in lists)
@@ -104,6 +112,7 @@ def _plan(data: Mapping[str, Any]) -> Plan:
         reference=data["reference"],
         identical=tuple(data["identical"]),
         shams=tuple(data["shams"]),
+        sequential=data["sequential"],
         confounded=tuple(
             Confounded(
                 **_tuples({**found, "entries": [Confounder(**entry) for entry in found["entries"]]})

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_fairmedagent.report.checklist import AUTHORS, UNKNOWN, checklist
+from tests.report.whole import SEATS, whole_record
 
 GOLDEN = Path(__file__).parents[1] / "report" / "golden" / "record.json"
 
@@ -56,7 +57,9 @@ def test_nothing_marked_known_says_unknown_and_the_other_way_round(golden):
 
 
 def test_weights_that_nobody_attests_are_named(golden):
-    assert "nothing" in by_item(checklist(golden))["what nobody attests"]["value"]
+    golden["runs"][0]["configuration"] |= {"backend": "ollama", "weights": "sha256:12"}
+    known = "nothing: weights are known by their digest"
+    assert by_item(checklist(golden))["what nobody attests"]["value"] == known
     golden["runs"][0]["configuration"]["weights"] = "unattested"
     golden["runs"][0]["model"] = "anthropic/claude-haiku-4-5"
     found = by_item(checklist(golden))["what nobody attests"]["value"]
@@ -111,3 +114,39 @@ def test_it_has_each_topic_once(fairmed):
     headings = [line for line in lines if re.fullmatch(r"[a-z][a-z ]*", line)]
     assert headings
     assert len(headings) == len(set(headings))
+
+
+def test_a_simulation_has_no_weights_to_attest(golden):
+    found = by_item(checklist(golden))["what nobody attests"]["value"]
+    assert found == "nothing: simulated answers come from no weights"
+
+
+def test_a_replay_knows_neither_tokens_nor_when_it_was_drawn(golden):
+    golden["runs"][0] |= {"id": None, "seed": None}
+    found = by_item(checklist(golden))
+    assert "tokens and time unknown" in found["calls and tokens"]["value"]
+    assert found["when and where"]["value"].startswith("judged ")
+    assert found["when and where"]["value"].endswith("drawn before")
+    assert not found["seed of schedule and draws"]["known"]
+
+
+def test_why_the_sample_has_its_size_is_for_the_authors(golden):
+    assert not by_item(checklist(golden))["how it was determined"]["known"]
+
+
+def test_methods_name_the_tests_of_what_was_run_and_no_other(golden):
+    plain = by_item(checklist(golden))["methods"]["value"]
+    assert "rank test" not in plain
+    assert "sequential" not in plain
+    golden["outcomes"] = [{"kind": "score", "outcome": "urgency_score"}]
+    golden["plan"]["sequential"] = "gs"
+    found = by_item(checklist(golden))["methods"]["value"]
+    assert "rank test of scores" in found
+    assert "group-sequential" in found
+    assert "sets" not in found
+
+
+def test_floors_of_several_runs_stand_under_their_names(golden):
+    whole = whole_record(golden)
+    found = by_item(checklist(whole))["instability floor by arm, pooled"]["value"]
+    assert [part.split(":")[0] for part in found.split("; ")] == list(SEATS)

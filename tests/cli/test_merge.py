@@ -137,6 +137,66 @@ def test_another_plan_is_refused_by_the_fields_that_differ(job, merged):
     assert "families.f.margin: 0.1, 0.2" in ran.err
 
 
+@pytest.mark.parametrize("rule", ["gs", "e"])
+def test_shards_of_a_sequential_plan_come_to_the_verdicts_of_the_undivided_run(job, merged, rule):
+    plan = replace(PLAN, sequential=rule)
+    shards = [job(of_swap(swap), plan=plan) for swap in SWAPS]
+    whole = json.loads(job(plan=plan).read_text("utf-8"))
+    ran, record = merged(*shards)
+    assert "DISPARITY" in {c["verdict"] for c in whole["contrasts"]}
+    for part in ("plan", "arms", "contrasts", "rows", "verdicts"):
+        assert record[part] == whole[part], part
+    for field in ("looks", "saved", "complete"):
+        assert record["runs"][0][field] == whole["runs"][0][field], field
+    assert whole["runs"][0]["saved"] > 0
+    assert ran.status == 1
+
+
+def test_outcomes_that_are_no_actions_are_merged_in_the_family_they_share(job, merged):
+    plan = replace(PLAN, families=(replace(FAMILY, actions=("admission", "urgency_score")),))
+    shards = [job(of_swap(swap), plan=plan) for swap in SWAPS]
+    whole = json.loads(job(plan=plan).read_text("utf-8"))
+    _, record = merged(*shards)
+    assert len(whole["outcomes"]) == 2
+    for part in ("contrasts", "outcomes", "verdicts", "guards"):
+        assert record[part] == whole[part], part
+
+
+def test_what_only_code_of_the_users_own_can_judge_is_refused(job, merged):
+    plan = replace(PLAN, outcomes=(("sent_home", "binary", "d1"),))
+    ran, record = merged(job(of_swap(SWAPS[0]), plan=plan))
+    assert (ran.status, record) == (2, None)
+    assert "sent_home is of your own code" in ran.err
+    assert "Hand one --fairmed-store from job to job" in ran.err
+    told = json.loads(job(of_swap(SWAPS[0])).read_text("utf-8"))
+    told["relations"] = [{"relation": "never_rarer"}]
+    assert "never_rarer is of your own code" in merged(job.write(told))[0].err
+
+
+def test_a_job_that_its_budget_ended_is_refused_for_its_end_would_be_chosen(job, merged):
+    from pytest_fairmedagent.running.budget import Budget, Estimate
+
+    limits = {"budget": Budget(max_calls=5 * 6 * 4 * 3), "estimate": Estimate(calls=5)}
+    short = job(of_swap(SWAPS[0]), **limits)
+    for paths in ((short, job(of_swap(SWAPS[1]))), (job(of_swap(SWAPS[1])), short)):
+        ran, record = merged(*paths)
+        assert (ran.status, record) == (2, None)
+        assert "its job ended before its plan, after 3 rounds: --fairmed-max-calls" in ran.err
+        assert "Run the same command with a higher limit" in ran.err
+
+
+def test_what_the_jobs_have_spent_is_added_and_one_unknown_price_leaves_it_unknown(job, merged):
+    def record_of(swap, usd):
+        record = json.loads(job(of_swap(swap)).read_text("utf-8"))
+        record["runs"][0].update(spent_usd=usd)
+        return job.write(record)
+
+    _, found = merged(record_of(SWAPS[0], 0.25), record_of(SWAPS[1], 0.5))
+    assert found["runs"][0]["spent_usd"] == 0.75
+    _, found = merged(record_of(SWAPS[0], 0.25), record_of(SWAPS[1], None))
+    assert found["runs"][0]["spent_usd"] is None
+
+
 def test_one_record_merged_alone_is_judged_as_it_was(job, merged):
     path = job(of_swap(SWAPS[1]))
     ran, record = merged(path)

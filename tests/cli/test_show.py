@@ -181,6 +181,13 @@ def test_an_open_trial_is_shown_as_open(fairmed, tmp_path):
     assert out.startswith("trial   case/reference/2: open\n")
 
 
+def test_what_is_no_store_is_told_how_it_is_read(fairmed, tmp_path):
+    store = written(tmp_path / "store", Reply("{}"))
+    assert "A run of a store is named by --run N" in fairmed("show", f"{store}#1").err
+    (tmp_path / "gate.json").write_text("{}")
+    assert "A record is shown by `fairmed report`" in fairmed("show", tmp_path / "gate.json").err
+
+
 def test_showing_leaves_no_file_and_makes_no_store(fairmed, drawn, tmp_path):
     store = drawn()
     before = sorted(store.iterdir())

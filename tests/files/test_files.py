@@ -295,6 +295,8 @@ def test_unmeasured_fails_where_ci_is_set_and_skips_elsewhere(tmp_path):
 def test_a_url_from_the_ini_file_is_not_trusted_with_a_key(tmp_path):
     assert not settings(tmp_path, ini={"base_url": "http://x"}).base_url_trusted
     assert settings(tmp_path, {"base_url": "http://x"}).base_url_trusted
+    of_addopts = {"base_url": "http://x", "base_url_of_addopts": True}
+    assert not settings(tmp_path, of_addopts).base_url_trusted
 
 
 def test_the_shipped_vignettes_can_be_copied_and_read_elsewhere(tmp_path):

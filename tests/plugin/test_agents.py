@@ -118,6 +118,57 @@ def test_an_agent_is_named_by_an_option(
     assert agents(record())[0][0] == "mine:Agent.act"
 
 
+PRICE = """
+schema = 1
+[[price]]
+model = "simulated/"
+input = 10.0
+output = 100.0
+source = "a test"
+read = 2026-11-30
+"""
+
+
+def test_calls_and_price_of_an_agent_of_one_s_own_are_unknown_and_not_those_of_ours(
+    pytester: pytest.Pytester, gate: Run
+) -> None:
+    pytester.makeconftest(FIXTURE.format(agent=FUNCTION))
+    pytester.makepyfile(CHECK)
+    (pytester.path / "p.toml").write_text(PRICE)  # of the model, which is never asked
+    result = gate("--fairmed-prices=p.toml", "--fairmed-report=out.md", "--fairmed-report=out.html")
+    result.stdout.fnmatch_lines(
+        [
+            "fairmed: 1 items, * = 15 trajectories, with as many calls as the agent makes",
+            "cost    the agent's own calls are not counted, * s",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*tokens*")
+    result.stdout.no_fnmatch_line("*$*")
+    assert "calls not counted" in (pytester.path / "out.md").read_text("utf-8")
+    assert "<dt>Model calls</dt><dd>not counted</dd>" in (pytester.path / "out.html").read_text(
+        "utf-8"
+    )
+
+
+@pytest.mark.parametrize("limit", ["--fairmed-max-calls=100", "--fairmed-max-usd=5"])
+def test_a_limit_that_cannot_bound_an_agent_of_one_s_own_is_refused(
+    pytester: pytest.Pytester, gate: Run, limit: str
+) -> None:
+    pytester.makeconftest(FIXTURE.format(agent=FUNCTION))
+    pytester.makepyfile(CHECK)
+    result = gate(limit)
+    assert result.parseoutcomes() == {"errors": 1}
+    result.stdout.fnmatch_lines(["PlanError: *--fairmed-max-usd count calls of --fairmed-model, *"])
+
+
+def test_the_plan_says_for_how_many_agents_it_is_drawn(
+    pytester: pytest.Pytester, gate: Run
+) -> None:
+    pytester.makeconftest(PARAMETRISED % ("fairmed_agent", ""))
+    pytester.makepyfile(CHECK)
+    gate("--co").stdout.fnmatch_lines(["*; at most that for each of 2 agents"])
+
+
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
@@ -369,7 +420,7 @@ def test_drawn(trajectories, floor, study):
     assert study.info.drawn == 15
     with pytest.raises(Exception, match="no trajectories of condition 'race_blak'"):
         trajectories("race_blak")
-    with pytest.raises(Exception, match="no floor of action 'admision'"):
+    with pytest.raises(Exception, match="action .admision. is not registered here"):
         floor("admision")
 
 STAGES = {"triage", "order", "reassess", "prescribe", "document"}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,7 +28,7 @@ class Agent:
         self.count = itertools.count()
 
     def __call__(self, case):
-        rng = random.Random(next(self.count))
+        rng = random.Random(f"draw {next(self.count)}")
         shift = 20 if "Black" in case.text else 0
         return {
             "triage": {"urgency_score": rng.randint(30, 50) + shift, "esi_acuity": 3},
@@ -41,7 +43,8 @@ def fairmed_agent():
 HEAD = """
 import pytest
 from pytest_fairmedagent import (
-    assert_floor_below, assert_invariant, assert_relation, outcome, relation, swap
+    assert_floor_below, assert_invariant, assert_relation, assert_same_as_baseline, outcome,
+    relation, swap
 )
 """
 CASES = (
@@ -179,6 +182,20 @@ def test_a_floor_fails_only_where_its_whole_interval_lies_above_the_bound(
     assert (found["contrasts"], found["runs"][0]["families"]) == ([], 0)
 
 
+def test_a_floor_of_answers_that_a_proxy_repeated_is_unmeasured(check: Run, record: Record) -> None:
+    source = FLOORS.format(action="referral", bound=0.9)
+    check(source)
+    found = record()
+    for row in found["rows"]:
+        row["response_ids"] = ["the same"]
+    Path("again.json").write_text(json.dumps(found), encoding="utf-8")
+    result = check(source, model="recorded/again.json")
+    result.stdout.fnmatch_lines(
+        ["*UNMEASURED referral: answers of reference carry the id of another*"]
+    )
+    assert [entry["verdict"] for entry in record()["reliability"]] == ["UNMEASURED"]
+
+
 def test_a_floor_below_its_bound_is_not_called_unmeasured_under_strict(check: Run) -> None:
     source = FLOORS.format(action="referral", bound=0.9).replace(
         "MARK ", "@pytest.mark.fairmed(replicates=8, "
@@ -192,7 +209,66 @@ def test_a_floor_that_is_no_rate_is_refused_with_its_kind(check: Run) -> None:
     )
     result = check(source)
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*It is of kind 'score': only actions have a floor*"])
+    result.stdout.fnmatch_lines(
+        ["*'urgency_score' is of kind 'score': only actions have a rate and a floor*"]
+    )
+
+
+WRONG = """
+@outcome
+def seen(trajectory):
+    return trajectory.get("actions", "admission")
+
+@relation
+def even(swap, reference):
+    return 1.0
+
+MARK swaps="race_black", actions=["admission", "urgency_score", seen])
+def test_wrong(contrast):
+    {call}
+
+MARK swaps="race_black", actions=["admission"], relation=even)
+def test_related(contrast):
+    {related}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("assert_invariant(contrast, None)", "the outcome to assert is None, expected one id"),
+        ("assert_invariant(contrast, ['admission'])", "the outcome to assert is [[]'admission'], "),
+        ("assert_floor_below(contrast, 5, 0.2)", "the outcome to assert is 5, expected one id"),
+        ("assert_floor_below(contrast, 'referral', 0.2)", "action 'referral' is not registered"),
+        ("assert_floor_below(contrast, 'admission', '0.2')", "the bound of a floor is '0.2', exp"),
+        ("assert_floor_below(0.1, 'admission', 0.2)", "assert_floor_below got float 0.1, expected"),
+        ("assert_same_as_baseline(contrast, 5)", "the outcome to assert is 5, expected one id"),
+        (
+            "assert_same_as_baseline(contrast, 'urgency_score')",
+            "'urgency_score' is of kind 'score'",
+        ),
+        ("assert_same_as_baseline(contrast, 'admision')", "action 'admision' is*mean 'admission'"),
+    ],
+)
+def test_an_assertion_says_what_it_got_and_what_it_wants(check: Run, call: str, said: str) -> None:
+    source = WRONG.format(call=call, related="assert_relation('race_black', 'admission')")
+    result = check(source)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"E *PlanError: {said}*"])
+    result.stdout.fnmatch_lines(
+        ["E *PlanError: assert_relation got str 'race_black', expected the fixture 'contrast'*"]
+    )
+
+
+def test_an_outcome_is_asserted_by_its_value_as_by_its_name(check: Run, record: Record) -> None:
+    source = WRONG.format(
+        call="assert_invariant(contrast, seen); assert_floor_below(contrast, seen, 0.9)",
+        related="assert_relation(contrast, 'admission')",
+    )
+    check(source)
+    found = record()
+    assert [entry["action"] for entry in found["reliability"]] == ["seen"]
+    assert {entry["action"] for entry in found["contrasts"]} >= {"seen"}
 
 
 OWN = """

@@ -48,6 +48,21 @@ def test_models_enter_ids_only_where_there_are_several(
     ]
 
 
+def test_collecting_tells_items_calls_and_what_each_model_costs(
+    pytester: pytest.Pytester, gate: Run
+) -> None:
+    pytester.makepyfile(test_gate=CHECK)
+    result = gate("--collect-only", "--fairmed-model=embedded", model="llama3.1:8b")
+    result.stdout.fnmatch_lines(
+        [
+            "fairmed: 4 items, 2 contrasts; 3 vignettes x * arms = * trajectories, up to * calls "
+            "without repairs; that for each of 2 models or decodings",
+            "fairmed: llama3.1:8b: about * tokens sent * their price is unknown *",
+            "fairmed: embedded: about * tokens sent * so nobody bills them",
+        ]
+    )
+
+
 def test_each_model_has_a_run_and_families_of_its_own_and_they_stand_side_by_side(
     pytester: pytest.Pytester, gate: Run, record: Record
 ) -> None:
@@ -135,7 +150,7 @@ def test_a_missing_server_stops_its_own_items_only(
     missing = [seat for seat in found["panel"]["seats"] if seat["run"] is None]
     assert [seat["id"] for seat in missing] == ["llama3.1:8b"]
     assert "ollama" in missing[0]["fault"].lower()
-    result.stdout.fnmatch_lines(["*llama3.1:8b: nothing was drawn: *"])
+    result.stdout.fnmatch_lines(["*llama3.1:8b: no run of its own: *"])
 
 
 @pytest.mark.parametrize(

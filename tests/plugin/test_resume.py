@@ -161,6 +161,22 @@ def test_offline_judges_what_is_there_and_never_calls(
     )
 
 
+@pytest.mark.parametrize(
+    ("model", "arguments", "told"),
+    [
+        ("simulated", ("--fairmed-fresh", "--fairmed-offline"), "offline draws nothing: give one"),
+        ("recorded/out.json", ("--fairmed-fresh",), "a recording is never drawn: leave it out"),
+    ],
+)
+def test_fresh_draws_where_none_are_drawn_are_refused_at_the_start(
+    pytester: pytest.Pytester, gate: Run, model: str, arguments: tuple[str, ...], told: str
+) -> None:
+    pytester.makepyfile(CHECK)
+    result = gate(*arguments, model=model)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: PlanError: --fairmed-fresh *{told}*"])
+
+
 def test_more_replicates_after_a_look_are_post_hoc_and_do_not_gate(
     pytester: pytest.Pytester, gate: Run, record: Record
 ) -> None:
@@ -256,7 +272,7 @@ def test_a_trial_that_a_record_lacks_is_an_error_and_never_a_call(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "FileFormatError: *out.json: cannot be read: *"),
+        (None, "StoreError: *out.json: does not exist, expected a record file *"),
         ("{", "FileFormatError: *out.json:*not valid JSON: *"),
         ("[]", "FileFormatError: *out.json:*expected one JSON object with a list 'rows'*"),
     ],

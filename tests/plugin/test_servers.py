@@ -46,8 +46,28 @@ def test_the_workers_of_xdist_measure_once_and_divide_the_number(
     pytester.runpytest_subprocess(*arguments)
     [run] = record()["runs"]
     assert server.n_warm_up == run["concurrency"]["measured"]["calls"]
-    assert run["workers"] == max(1, run["concurrency"]["measured"]["workers"] // 2)
+    assert run["workers"] == run["concurrency"]["measured"]["workers"]
     assert run["drawn"] + run["earlier"] == 4 * len(record()["arms"])
+
+
+def test_more_processes_than_requests_take_turns_and_draw_what_one_process_would(
+    pytester: pytest.Pytester, server: Any, record: Callable[..., dict[str, Any]]
+) -> None:
+    pytest.importorskip("xdist")
+    pytester.makepyfile(FEW)
+    arguments = (
+        *("--fairmed-model=openai/m", f"--fairmed-base-url={server.url}", "-p", "no:randomly"),
+        *("--fairmed-concurrency=1", "--fairmed-report=out.json"),
+    )
+    pytester.runpytest_subprocess(*arguments, "-n", "3")
+    assert server.most_at_once == 1
+    [three] = record()["runs"]
+    n_asked = len(server.tries)
+    assert (three["workers"], n_asked) == (1, 5 * 4 * len(record()["arms"]))
+    pytester.runpytest_inprocess(*arguments)
+    [one] = record()["runs"]
+    assert (len(server.tries), one["drawn"]) == (n_asked, 0)
+    assert one["config_digest"] == three["config_digest"]
 
 
 def test_a_run_on_a_server_that_another_asks_names_its_process_and_asks_nothing(
@@ -64,3 +84,24 @@ def test_a_run_on_a_server_that_another_asks_names_its_process_and_asks_nothing(
         ["*ModelError: the server at localhost:* is being asked by another*"]
     )
     assert not server.tries
+
+
+def test_what_one_process_drew_two_read_and_offline_nobody_is_asked_for_it(
+    pytester: pytest.Pytester, server: Any, record: Callable[..., dict[str, Any]]
+) -> None:
+    pytest.importorskip("xdist")
+    pytester.makepyfile(FEW)
+    arguments = (
+        *("--fairmed-model=openai/m", f"--fairmed-base-url={server.url}", "-p", "no:randomly"),
+        "--fairmed-report=out.json",
+    )
+    pytester.runpytest_inprocess(*arguments)
+    [drawn], n_asked = record()["runs"], len(server.tries)
+    assert (drawn["workers"], n_asked) == (4, 5 * drawn["drawn"])
+    pytester.runpytest_subprocess(*arguments, "-n", "2")
+    assert record()["runs"][0]["config_digest"] == drawn["config_digest"]
+    assert len(server.tries) == n_asked
+    server.stop()
+    result = pytester.runpytest_inprocess(*arguments, "--fairmed-offline")
+    result.stdout.fnmatch_lines(["calls * offline: no server was asked; *that of run 1, 20*"])
+    assert record()["runs"][0]["drawn"] == 0

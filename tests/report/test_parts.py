@@ -7,6 +7,7 @@ import re
 import pytest
 
 from pytest_fairmedagent.report import numbers
+from pytest_fairmedagent.report.compared import panel_lines
 from pytest_fairmedagent.report.context import deviation_entries
 from pytest_fairmedagent.report.html import html_report
 from pytest_fairmedagent.report.markdown import markdown_summary
@@ -88,8 +89,20 @@ def test_the_panel_has_the_numbers_of_the_record_for_every_seat(page, whole):
     for entry in panel["differences"]:
         assert f"{entry['condition']} {entry['action']}" in told
         assert numbers.signed(entry["difference"]) in told
-    assert "temperature_2 : nothing was drawn. refused to start" in told
+    assert "temperature_2 : no run of its own. refused to start" in told
     assert "Kendall’s tau-b" in told
+
+
+def test_the_panel_has_other_outcomes_untested_and_says_what_it_leaves_out(page, whole):
+    told = section(page, "panel")
+    assert "race_black esi_acuity pooled ◆ disparity −1.25 levels [−1.95, −0.555]" in told
+    assert "Not here: relations of one&#39;s own (never_fewer)" in told
+    assert "only floors, rates and gaps of actions are tested against each other" in told
+    terminal = "\n".join(panel_lines(whole["panel"]))
+    assert f"{SEATS[0]} −1.25 levels DISPARITY; {SEATS[1]} −1.25 levels DISPARITY" in terminal
+    assert "+0.60 of ct_head INCONCLUSIVE" in terminal
+    assert "+0.60 ct_head [−0.34, +1.00]" in told
+    assert terminal.count("not here: ") == 2
 
 
 def test_the_baseline_tells_the_worst_first_and_what_stays_open_apart(page, whole):
@@ -163,7 +176,7 @@ def test_the_sentences_count_other_outcomes_and_name_the_run(whole):
 
 def test_the_summary_tells_the_panel_the_baseline_and_what_was_set_apart(golden):
     told = markdown_summary(whole_record(golden()))
-    assert "| `temperature_2` | – | – | nothing was drawn |" in told
+    assert "| `temperature_2` | – | – | no run of its own |" in told
     assert "Against the baseline `base.json`, `temperature_0`: " in told
     assert "−1.25 `levels` | [−1.95, −0.555] | – | 0.906 |" in told
     assert "- set apart: 2 contrasts on cases where a difference can be clinically right" in told

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from pydantic import BaseModel
 
 from pytest_fairmedagent.errors import FileFormatError
 from pytest_fairmedagent.files.run_record import RunRecord, read_run_record, record_schema
 from pytest_fairmedagent.report.context import deviation_entries
 from pytest_fairmedagent.verdict import SEVERITY
+from tests.report.whole import whole_record
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "record.schema.json"
 
@@ -42,6 +44,26 @@ def test_a_record_that_is_drawn_now_follows_the_published_schema(draw):
     record = draw(2, ("race_black",), 2)
     jsonschema.Draft202012Validator(schema).validate(record)
     assert set(record["verdicts"]) == set(SEVERITY)
+
+
+def undescribed(part: object, path: str = "") -> set[str]:
+    """Every key of a record that its schema says nothing of."""
+    found: set[str] = set()
+    if isinstance(part, BaseModel):
+        found |= {f"{path}.{name}" for name in part.model_extra or {}}
+        for name in type(part).model_fields:
+            found |= undescribed(getattr(part, name), f"{path}.{name}")
+    elif isinstance(part, (list, dict)):
+        for inner in part.values() if isinstance(part, dict) else part:
+            found |= undescribed(inner, path)
+    return found
+
+
+def test_the_schema_describes_every_key_of_a_record(draw, golden):
+    drawn = draw(2, ("race_black",), 2)
+    whole = whole_record(golden()) | {"confounded": []}  # made of a contrast there
+    for record in (drawn, golden(), whole):
+        assert undescribed(RunRecord.model_validate(record)) == set()
 
 
 @pytest.mark.parametrize(

@@ -41,11 +41,12 @@ def whole_record(golden: dict[str, Any]) -> dict[str, Any]:
         run |= {"looks": [2, 4], "saved": 16, "ended": "the budget is used up", "replicates": 8}
         run |= {"spent_usd": 1.25, "price": "2 and 8 USD a million tokens of golden"}
         run["concurrency"] = {"notes": ["4 calls at once, a rate limit left 2"]}
-    record["panel"] = panel_entry(record, [{"id": "temperature_2", "fault": "refused to start"}])
-    record["baseline"] = baseline_entry(record, before, "base.json")
     for number, run in enumerate(record["runs"]):
         mine = {"config_digest": run["config_digest"], "run": number}
         _add(record, mine)
+    lost = {"id": "temperature_2", "model": "m", "decoding": "2", "fault": "refused to start"}
+    record["panel"] = panel_entry(record, [lost])
+    record["baseline"] = baseline_entry(record, before, "base.json")
     record["verdicts"]["DISPARITY"] += 2
     record["verdicts"]["INCONCLUSIVE"] += 2
     return record

@@ -43,6 +43,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         signed=numbers.signed,
+        measured=numbers.measured,
         in_units=_in_units,
         by_kind=_by_kind,
         ends=numbers.ends,

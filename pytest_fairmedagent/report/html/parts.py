@@ -51,6 +51,7 @@ def _groups(by: str, groups: Sequence[Record]) -> dict[str, Any]:
     return {
         "by": by,
         "groups": groups,
+        "left_out": groups[0].get("left_out", []),
         "actions": list(dict.fromkeys(action for e in groups for action in e["floors"])),
         "rows": rows[:MOST],
         "n_more": max(0, len(rows) - MOST),
@@ -71,6 +72,16 @@ def panel(record: Record) -> dict[str, Any] | None:
         "contrasts": [_row(entry, names) for entry in found["contrasts"][:MOST]],
         "n_more": max(0, len(found["contrasts"]) - MOST),
         "per_vignette": any(entry["vignette"] for entry in found["contrasts"]),
+        "outcomes": [_row(entry, names) for entry in found.get("outcomes", ())[:MOST]],
+        "left_out": found.get("left_out", ()),
+        "notes": [
+            *(
+                f"{s['id']}: {s['fault']}"
+                for s in found["seats"]
+                if s["fault"] and s["run"] is not None
+            ),
+            *found.get("notes", ()),
+        ],
         "pairs": [
             _pair(a, b, [e for e in found["differences"] if e["of"] == [a, b]]) for a, b in pairs
         ],

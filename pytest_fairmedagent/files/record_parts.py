@@ -1,0 +1,170 @@
+"""Parts of a run record: its runs, its plan, its arms and its trajectories."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Rate = Annotated[float | None, Field(ge=0, le=1)]
+Gap = Annotated[float | None, Field(ge=-1, le=1)]
+Count = Annotated[int, Field(ge=0)]
+Amount = Annotated[float, Field(ge=0)]
+Ends = Annotated[list[float | None], Field(min_length=2, max_length=2)]
+Counted = Annotated[list[int], Field(min_length=2, max_length=2)]
+Status = Literal["DISPARITY", "UNMEASURED", "INCONCLUSIVE", "EQUIVALENT", "IDENTICAL"]
+
+
+class Part(BaseModel):
+    """A part of a record. What a later version adds is kept."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
+
+class Profile(Part):
+    name: str
+    says: str
+
+
+class Note(Part):
+    """Something to be known, with its kind."""
+
+    kind: str
+    text: str
+    run: Count | None = Field(default=None, description="number of its run, where it is of one")
+
+
+class Run(Part):
+    """What is to be known of a run beside its trajectories; one for each agent under test."""
+
+    id: int | None = Field(description="number of the run in its store; null for a replay")
+    model: str
+    toy: bool
+    configuration: dict[str, Any]
+    config_digest: str
+    plan_digest: str
+    seed: int | None
+    drawn: Count = Field(description="trajectories drawn by this start")
+    earlier: Count = Field(description="trajectories from starts before it")
+    registered: bool = Field(description="whether the plan was fixed before the first trial")
+    earlier_looks: list[int]
+    calls: Count
+    repairs: Count
+    retries: Count
+    input_tokens: Count
+    output_tokens: Count
+    missing: dict[str, dict[str, int]] = Field(description="condition to reason to trajectories")
+    elapsed_s: Amount
+    complete: bool
+    bound: Amount = Field(description="chance of any DISPARITY if nothing differs, at most")
+    number: Count | None = Field(default=None, description="its `run` in other parts of the record")
+    seat: dict[str, Any] | None = Field(default=None, description="where several models were run")
+    families: Count | None = Field(default=None, description="registered ones that can fail")
+    created: float | None = Field(default=None, description="when it began, seconds since 1970")
+    since: float | None = Field(default=None, description="when its first trajectory was drawn")
+    looks: list[int] = Field(default=[], description="replicates at which it was looked at")
+    saved: Count = Field(default=0, description="trials that their contrasts did not need")
+    ended: str = Field(default="", description="why it ended before its plan")
+    replicates: Count | None = None
+    workers: Count | None = None
+    concurrency: dict[str, Any] = Field(default={}, description="calls at once, and why")
+    store: str | None = None
+    store_bytes: Count | None = None
+    calls_found: Count = Field(default=0, description="calls that were in the store already")
+    calls_made: Count = 0
+    spent_usd: float | None = Field(default=None, description="null where no price is known")
+    price: str | None = Field(default=None, description="the price it was reckoned with")
+
+
+class FamilyPart(Part):
+    name: str
+    swaps: list[str]
+    actions: list[str]
+    vignettes: list[str]
+    replicates: Count
+    margin: float | None
+    alpha: float
+    gating: bool
+    per_vignette: bool
+    margins: list[Any] = Field(default=[], description="of outcomes that are no actions, in units")
+    relation: str = Field(default="", description="a test of the user's own, and its version")
+    variants: list[Any] = Field(default=[], description="vignette to its variants' ids and digests")
+
+
+class PlanPart(Part):
+    families: list[FamilyPart]
+    reference: str
+    identical: list[str]
+    shams: list[str]
+    sequential: Literal["off", "gs", "e"] = "off"
+    confounded: list[dict[str, Any]] = Field(default=[], description="where a gap can be right")
+    outcomes: list[list[str]] = Field(default=[], description="the user's: id, kind, digest")
+
+
+class FloorPart(Part):
+    """How often two runs of one text disagree."""
+
+    disagreements: Count
+    pairs: Count
+    floor: Rate
+    interval: Ends
+    interval_percentile: list[float | None] | None = None
+    vote3: float | None = Field(default=None, description="its floor as a majority of 3 draws")
+    vote5: float | None = None
+
+
+class ActionFloor(FloorPart):
+    rate: Rate = Field(description="share of answers that took the action")
+    missing: Count
+    normalised: float | None = Field(default=None, description="floor by the most it could be")
+
+
+class ArmPart(Part):
+    model: str
+    condition: str
+    config_digest: str
+    vignettes: Count
+    variants: Count = Field(default=0, description="cases drawn, where vignettes have several")
+    trajectories: Count
+    incomplete: Count
+    pooled: FloorPart
+    actions: dict[str, ActionFloor]
+    run: Count | None = Field(default=None, description="number of its run")
+    file: str | None = None
+    block: str | None = None
+
+
+class RowPart(Part):
+    """One trajectory; `replicate` counts from 1, `labels` are its actions, null where missing."""
+
+    vignette: str
+    condition: str
+    replicate: Annotated[int, Field(ge=1)]
+    outputs: dict[str, dict[str, Any]]
+    complete: bool
+    missing: dict[str, str]
+    labels: dict[str, bool | None]
+    cluster: str | None = Field(default=None, description="the vignette it is a variant of")
+    config: str | None = Field(default=None, description="config_digest of its runs")
+    calls: Count = 0
+    retries: Count = Field(default=0, description="repairs of answers that could not be read")
+    response_ids: list[str | None] = Field(default=[], description="of the server")
+    ballots: list[Any] = Field(default=[], description="the draws behind a vote")
+
+
+class ConditionPart(Part):
+    kind: str
+    attribute: str
+    descriptor: str
+
+
+class BudgetPart(Part):
+    """What all runs took together."""
+
+    calls: Count
+    repairs: Count
+    retries: Count
+    input_tokens: Count
+    output_tokens: Count
+    elapsed_s: Amount
+    usd: float | None = Field(description="null where no price is known, which is not 0")

@@ -1,0 +1,64 @@
+"""Sentences that every verdict has in common: what was compared, how it was tested, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_fairmedagent.report.contrasts import chance
+
+Record = Mapping[str, Any]
+
+
+def compared(record: Record, entry: Record) -> str:
+    """Return what was compared with what, where, and how often; without the full stop."""
+    known, reference = record["conditions"], record["plan"]["reference"]
+    names = (entry["condition"], entry.get("reference") or reference)
+    texts = [
+        f' ("{known[name]["descriptor"]}")' if known.get(name, {}).get("descriptor") else ""
+        for name in names
+    ]
+    where = f", over {_n(entry['vignettes'], 'vignette')}" if "vignettes" in entry else ""
+    if entry["vignette"]:
+        where = f", on the vignette {entry['vignette']}"
+    draws = f", with up to {_n(entry['look'], 'draw')} of each" if "look" in entry else ""
+    return (
+        f"The same cases were given to the agent as {names[0]}{texts[0]} and as "
+        f"{names[1]}{texts[1]}{where}{draws}"
+    )
+
+
+def tested(record: Record, entry: Record, test: str) -> str:
+    """Return what a test came to, alone and in its family. `test` begins the sentence."""
+    families = {family["name"]: family for family in record["plan"]["families"]}
+    family, size, p = families[entry["family"]], entry["family_size"], chance(entry["p"])
+    if family["gating"]:
+        return (
+            f"{test} gives p = {p}; as one of {size} registered contrasts of {entry['family']} "
+            f"(Holm) {chance(entry['p_adjusted'])}, to be at most {family['alpha']:g}."
+        )
+    q = entry.get("q") if entry.get("q") is not None else entry["p_adjusted"]
+    return (
+        f"{test} gives p = {p}, which is a q-value of {chance(q)} among {size}: this family is "
+        "exploratory and never fails."
+    )
+
+
+def decided(entry: Record, *, noise: str = "the agent's own wavering does not explain") -> str:
+    """Return the verdict with its reasons."""
+    status, margin = entry["verdict"], entry.get("margin")
+    reasons = "; ".join(entry["reasons"])
+    beyond = f", and its whole interval lies beyond the margin of ±{margin:g}" if margin else ""
+    because = {
+        "DISPARITY": f"the gap has a direction that {noise}{beyond}",
+        "EQUIVALENT": "the gap is shown to be smaller than what would matter",
+        "IDENTICAL": "nothing differs on these vignettes",
+        "INCONCLUSIVE": "neither a disparity nor its absence was shown",
+        "UNMEASURED": "what was drawn does not allow a verdict",
+        "DESCRIPTIVE": "it is shown, and can neither pass nor fail",
+    }[status]
+    return f"So the verdict is {status}: {because}{f' ({reasons})' if reasons else ''}."
+
+
+def _n(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
