@@ -23,6 +23,8 @@ from pytest_fairmedagent.running.store import Store
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.testing import blank_vignettes
 
+pytestmark = pytest.mark.slow
+
 CATALOGUE = read_swaps()
 CASES = blank_vignettes(6)
 ACTIONS = ("admission", "any_opioid", "referral")
