@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import urlsplit
@@ -73,7 +74,8 @@ class LlamaProcess:
         with self._lock:
             for pipe in (self._process.stdin, self._process.stdout):
                 assert pipe is not None  # noqa: S101 - both were asked for
-                pipe.close()
+                with suppress(OSError):  # a question that a dead process never took
+                    pipe.close()
             self._process.wait()
             self._said.close()
 

@@ -172,6 +172,7 @@ def test_a_process_of_llama_cpp_that_is_killed_is_an_error_of_that_call(
     model.open()
     [server] = model._servers
     os.kill(server._process.pid, signal.SIGKILL)
+    server._process.wait()
     with pytest.raises(ModelError, match=r"process of llama\.cpp was ended by signal 9"):
         model.chat(request_, 0)
     model.close()
