@@ -117,6 +117,13 @@ def apart_entry(apart: Apart, *, config_digest: str) -> dict[str, Any]:
     """Return what was explored on confounded vignettes, as records of runs have it."""
     return {
         **comparison_entry(_rates(apart.comparison)),
+        **confounded_entry(apart, config_digest=config_digest),
+    }
+
+
+def confounded_entry(apart: Apart, *, config_digest: str) -> dict[str, Any]:
+    """Return why a comparison stands apart, whatever the kind of its outcome."""
+    return {
         "label": "CONFOUNDED",
         "family": apart.family,
         "q": apart.q,

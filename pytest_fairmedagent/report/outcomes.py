@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 from pytest_fairmedagent.domain import SET
 from pytest_fairmedagent.measures import compare_orders
 from pytest_fairmedagent.relations.measured import Measured
 from pytest_fairmedagent.relations.sets import SetComparison
-from pytest_fairmedagent.report.entries import sizes
+from pytest_fairmedagent.report.entries import confounded_entry, sizes
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import Apart, RelationVerdict, Reliability, Verdict
 
@@ -51,11 +50,7 @@ def apart_outcome_entry(apart: Apart, *, config_digest: str) -> Record:
         **_measured(apart.comparison),
         "interval": list(apart.comparison.interval()),
         "p": apart.comparison.p,
-        "label": "CONFOUNDED",
-        "family": apart.family,
-        "q": apart.q,
-        "entries": [asdict(entry) for entry in apart.confounded.entries],
-        "config_digest": config_digest,
+        **confounded_entry(apart, config_digest=config_digest),
     }
 
 
