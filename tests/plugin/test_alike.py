@@ -84,7 +84,7 @@ def test_record_junit_and_summary_are_the_same_however_a_run_is_spread_ordered_o
     part = pytester.runpytest_inprocess(MODEL, "--fairmed-store=resumed", "-k", "race_hispanic")
     assert re.search(r"trials  \d+ drawn now", part.stdout.str())
     for name, *arguments in (
-        ("load", "-p", "no:randomly", "-n2", "--dist=load"),
+        ("load", "-p", "no:randomly", "-n4", "--dist=load"),
         ("loadgroup", "-n2", "--dist=loadgroup", "--randomly-seed=7"),
         ("resumed", "-p", "no:randomly", "-p", "no:xdist"),
     ):
