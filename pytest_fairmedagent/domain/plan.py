@@ -39,6 +39,9 @@ class Family:
 
     `variants` has, for each vignette that is drawn in several, their ids and digests, the vignette
     itself first. A contrast pools over them; the vignette is their cluster.
+
+    `minimum_gap` (in 0..1) is the largest signed gap that is not tested against: above 0 the null
+    of every member is "the gap is at most this large", and below it nothing can fail.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Family:
     margins: tuple[tuple[str, float | None], ...] = ()
     relation: str = ""
     variants: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    minimum_gap: float = 0.0
 
     def cases_of(self, vignette: str) -> tuple[str, ...]:
         """Return the ids of a vignette's variants; itself alone where it has none."""
@@ -83,6 +87,22 @@ class Family:
                     yield Contrast(self.name, swap, action, vignette)
 
     @property
+    def joint(self) -> bool:
+        """Whether each swap is first tested as a whole, over all its outcomes together."""
+        return self.gating and not (self.minimum_gap or self.relation) and len(self.actions) > 1
+
+    def together(self, contrast: Contrast) -> tuple[Contrast, ...]:
+        """Return the registered members that are tested as a whole with a contrast, itself too."""
+        if not self.joint:
+            return (contrast,)
+        return tuple(replace(contrast, action=action) for action in self.actions)
+
+    @property
+    def n_groups(self) -> int:
+        """How many tests share `alpha` evenly at first: registered swaps, or else all members."""
+        return self.size // len(self.actions) if self.joint else self.size
+
+    @property
     def size(self) -> int:
         """The number K of registered members, whatever of them is run."""
         return (
@@ -108,6 +128,9 @@ class Plan:
 
     `sequential` is how often the data are looked at: `off` once, at the end; `gs` at five planned
     looks; `e` after every round. `outcomes` has id, kind and digest of the user's own ones.
+
+    `pooled` tells that draws of the identical arms count as draws of the reference, whose text is
+    the same: fixed here, before the data, so that no one can choose it after a look.
     """
 
     families: tuple[Family, ...]
@@ -117,6 +140,7 @@ class Plan:
     sequential: str = "off"
     confounded: tuple[Confounded, ...] = ()
     outcomes: tuple[tuple[str, str, str], ...] = ()
+    pooled: bool = False
 
     @property
     def replicates(self) -> int:
@@ -164,7 +188,7 @@ class Plan:
         """Return what digests are made of; what is not used leaves them as they were before it."""
         content = asdict(self)
         for part in (content, *content["families"]):
-            for name in ("outcomes", "margins", "relation", "variants"):
+            for name in ("outcomes", "margins", "relation", "variants", "minimum_gap", "pooled"):
                 if name in part and not part[name]:
                     del part[name]
         return content

@@ -104,6 +104,26 @@ class ReplicateTable:
             rows, self.configuration, self.outcomes, numbers, self.clusters, self.reread
         )
 
+    def pooled(self, reference: str, others: Sequence[str]) -> ReplicateTable:
+        """Return the table in which draws of `others` follow those of the reference.
+
+        For arms whose text is the reference's own: what they draw is one more draw of it.
+        """
+        added = {
+            (vignette, condition): row
+            for (vignette, condition), row in self.rows.items()
+            if condition in others and (vignette, reference) in self.rows
+        }
+        if not added:
+            return self
+        rows = dict(self.rows)
+        for (vignette, _), row in added.items():
+            rows[vignette, reference] = [*rows[vignette, reference], *row]
+        numbers = {key: row for key, row in self.numbers.items() if key[1] != reference}
+        return ReplicateTable(
+            rows, self.configuration, self.outcomes, numbers, self.clusters, self.reread
+        )
+
     def replicates(self, vignette: str, condition: str) -> Sequence[int]:
         """Return the replicate, from 0, of each trajectory of a row."""
         key = (vignette, condition)

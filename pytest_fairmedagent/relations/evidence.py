@@ -7,14 +7,15 @@ version), looks after every round by an e-process and its confidence sequence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
-from pytest_fairmedagent.domain import Contrast, Family, ReplicateTable
-from pytest_fairmedagent.relations.measured import Measured, measure
+from pytest_fairmedagent.domain import Contrast, Family, Plan, ReplicateTable
+from pytest_fairmedagent.relations.measured import Guarded, Measured, measure
 from pytest_fairmedagent.stats import (
+    GroupSequential,
     confidence_sequence,
     e_process,
     group_sequential,
@@ -32,7 +33,7 @@ class Evidence(Protocol):
     `p` (in 0..1) may enter Holm at this look whatever was seen at earlier ones, `interval` (of
     the gap, in its units) holds with chance 1 - alpha over all looks together, and so does
     `equivalent`: the gap is inside the margin. `spent` is the level (in 0..1) that this look may
-    use by itself.
+    use by itself. `sham` is what sham edits of the same line do; its p is a part of `p`.
     """
 
     @property
@@ -48,6 +49,9 @@ class Evidence(Protocol):
     def spent(self) -> float: ...
 
     @property
+    def sham(self) -> Guarded | None: ...
+
+    @property
     def basis(self) -> str:
         """What `equivalent` rests on, in words."""
 
@@ -61,6 +65,7 @@ class AtLook:
     margin: float | None
     spent: float
     confidence: float
+    sham: Guarded | None = None
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -92,10 +97,12 @@ class AtAnyRound:
     z: tuple[int, ...]
     margin: float | None
     spent: float
+    sham: Guarded | None = None
 
     @cached_property
     def p(self) -> float:
-        return float(e_process(self.b, self.c).p[-1]) if self.b else 1.0
+        p = float(e_process(self.b, self.c).p[-1]) if self.b else 1.0
+        return p if self.sham is None else max(p, self.sham.p)
 
     @property
     def _sums(self) -> tuple[int, int, int]:
@@ -130,57 +137,73 @@ def looks_of(rule: str, replicates: int) -> tuple[int, ...]:
 
 
 def evidence(
+    tables: Sequence[ReplicateTable], comparison: Measured, family: Family, plan: Plan
+) -> Evidence:
+    """Return what a contrast shows at the last of the looks that were taken so far.
+
+    `tables` has what was drawn until each of them, and `comparison` is of the last.
+    """
+    sham = comparison.against_shams(tables[-1], plan.shams)
+    if plan.sequential == E:
+        return _anytime(tables[-1], comparison, family, plan.reference, sham)
+    margin = family.margin_of(comparison.contrast.action)
+    p = surely(comparison, sham)
+    if plan.sequential == OFF:
+        return AtLook(comparison, p, margin, family.alpha, 0.95, sham)
+    spending = spending_of(family)
+    earlier = [_p_at(table, comparison, family, plan) for table in tables[:-1]]
+    spent = spending.levels[len(tables) - 1]
+    return AtLook(comparison, spending.adjusted([*earlier, p]), margin, spent, 1 - spent, sham)
+
+
+def spending_of(family: Family) -> GroupSequential:
+    """Return the planned looks of a family, and what each may spend of its alpha."""
+    return group_sequential(looks_of(GS, family.replicates), alpha=family.alpha)
+
+
+def surely(comparison: Measured, sham: Guarded | None) -> float:
+    """Return the larger p of chance and of surface noise: a gap must exceed both."""
+    return comparison.p if sham is None else max(comparison.p, sham.p)
+
+
+def _p_at(table: ReplicateTable, comparison: Measured, family: Family, plan: Plan) -> float:
+    then = measure(
+        table,
+        comparison.contrast,
+        comparison.vignettes,
+        plan.reference,
+        minimum_gap=family.minimum_gap,
+    )
+    return surely(then, then.against_shams(table, plan.shams))
+
+
+def _anytime(
     table: ReplicateTable,
     comparison: Measured,
     family: Family,
     reference: str,
-    *,
-    rule: str,
-    look: int,
-) -> Evidence:
-    """Return what a contrast shows after `look` replicates; `table` holds these and no more."""
-    if rule == GS:
-        return _planned(table, comparison, family, reference, look)
-    if rule == E:
-        return _anytime(table, comparison, family, reference)
-    margin = family.margin_of(comparison.contrast.action)
-    return AtLook(comparison, comparison.p, margin, family.alpha, 0.95)
-
-
-def _planned(
-    table: ReplicateTable, comparison: Measured, family: Family, reference: str, look: int
-) -> AtLook:
-    plan = group_sequential(looks_of(GS, family.replicates), alpha=family.alpha)
-    so_far = [at for at in plan.looks if at <= look]
-    p = [_at(table, comparison, reference, at).p for at in so_far[:-1]]
-    spent, margin = plan.levels[len(so_far) - 1], family.margin_of(comparison.contrast.action)
-    return AtLook(comparison, plan.adjusted([*p, comparison.p]), margin, spent, 1 - spent)
-
-
-def _at(table: ReplicateTable, comparison: Measured, reference: str, look: int) -> Measured:
-    vignettes = comparison.vignettes
-    return measure(table.first(look), comparison.contrast, vignettes, reference)
-
-
-def _anytime(
-    table: ReplicateTable, comparison: Measured, family: Family, reference: str
+    sham: Guarded | None,
 ) -> AtAnyRound:
     vignettes = comparison.vignettes
     if comparison.deterministic:  # equal answers of one case are one answer, and so one round
         vignettes = tuple(vignettes[place] for place in comparison.swap.firsts)
-    rounds = _rounds(table, comparison.contrast, vignettes, reference)
-    if comparison.deterministic:
-        rounds = rounds[:1]
+    once = vignettes if comparison.deterministic else comparison.once
+    rounds = _rounds(table, comparison.contrast, vignettes, reference, once)
     b, c, z = zip(*rounds, strict=True) if rounds else ((), (), ())
-    return AtAnyRound(b, c, z, family.margin, family.alpha)
+    return AtAnyRound(b, c, z, family.margin, family.alpha, sham)
 
 
 def _rounds(
-    table: ReplicateTable, contrast: Contrast, vignettes: Sequence[str], reference: str
+    table: ReplicateTable,
+    contrast: Contrast,
+    vignettes: Sequence[str],
+    reference: str,
+    once: Collection[str],
 ) -> list[tuple[int, int, int]]:
     """Return per round the pairs with the action under the swap only, the reference only, neither.
 
-    Replicate r of one arm is paired with replicate r of the other: fixed before the data.
+    Replicate r of one arm is paired with replicate r of the other: fixed before the data. Where
+    answers are copies of one, as in the vignettes of `once`, only the first round counts.
     """
     cells = [
         (
@@ -192,7 +215,11 @@ def _rounds(
     n_rounds = min((min(len(x), len(y)) for x, y in cells), default=0)
     rounds = []
     for index in range(n_rounds):
-        pairs = [(x[index], y[index]) for x, y in cells]
+        pairs = [
+            (x[index], y[index])
+            for vignette, (x, y) in zip(vignettes, cells, strict=True)
+            if not index or vignette not in once
+        ]
         b, c = pairs.count((True, False)), pairs.count((False, True))
         same = pairs.count((True, True)) + pairs.count((False, False))
         rounds.append((b, c, same))

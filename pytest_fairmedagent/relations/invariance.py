@@ -12,16 +12,19 @@ from pytest_fairmedagent.stats import (
     Excess,
     Floor,
     ShamGuard,
+    SignedP,
     StratifiedTest,
     excess,
     floor,
+    gap_interval,
+    identical_bound,
+    minimum_gap_p,
     sham_guard,
+    signed_p,
     smallest_detectable_gap,
     stratified_test,
     zero_floor_upper,
 )
-
-LARGEST_IMBALANCE = 1.25  # above it the test is exact for "no vignette changes" only
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,9 @@ class Comparison:
     """One contrast as measured: counts of both arms, and what follows from them.
 
     `deterministic` tells that every cell was unanimous in both arms: each case then counts once, by
-    its first variant, for R equal answers are one answer. `identical` tells that whole outputs
-    repeated in both arms and agreed.
+    its first variant, for R equal answers are one answer. `once` are the vignettes that count once
+    since whole outputs repeat inside both arms. `identical` tells that they do so everywhere, and
+    agree. `minimum_gap` is the largest gap that is not tested against.
     """
 
     contrast: Contrast
@@ -39,6 +43,8 @@ class Comparison:
     test: StratifiedTest
     deterministic: bool
     identical: bool
+    once: tuple[str, ...] = ()
+    minimum_gap: float = 0.0
 
     @cached_property
     def floor_swap(self) -> Floor:
@@ -50,6 +56,7 @@ class Comparison:
 
     kind = BINARY
     unit = ""
+    columns = ("",)
 
     @property
     def vignettes(self) -> tuple[str, ...]:
@@ -59,13 +66,30 @@ class Comparison:
     def weight(self) -> float:
         return self.test.weight
 
-    @property
-    def imbalance(self) -> float:
-        return self.test.imbalance
+    @cached_property
+    def signed(self) -> SignedP:
+        """The test of no mean gap that these cells allow: exact, or the cautious one of two."""
+        test = self.test
+        return signed_p(test.k_swap, test.m_swap, test.k_ref, test.n_ref)
 
     @property
+    def untestable(self) -> str:
+        """Why these cells allow no test of a mean gap; "" where they do."""
+        return self.signed.balance.reason if self.weight else ""
+
+    @cached_property
     def p(self) -> float:
-        return self.test.p
+        """p of "no mean gap", or of a mean gap of at most `minimum_gap`."""
+        test = self.test
+        if not (self.minimum_gap and self.weight):
+            return self.signed.p
+        counts = (test.k_swap, test.m_swap, test.k_ref, test.n_ref)
+        return max(self.signed.p, minimum_gap_p(*counts, minimum=self.minimum_gap))
+
+    @property
+    def identical_bound(self) -> float:
+        """Bound of the gap, in 0..1 and at level .05, where all outputs repeat and agree."""
+        return identical_bound(self.swap.n, self.reference.n)
 
     @property
     def p_attainable(self) -> float:
@@ -85,7 +109,8 @@ class Comparison:
         return ""
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        return self.test.interval(confidence)
+        test = self.test
+        return gap_interval(test.k_swap, test.m_swap, test.k_ref, test.n_ref, confidence)
 
     hull = interval
 
@@ -122,16 +147,22 @@ class Comparison:
         if test.gap:
             share = ", ".join(f"{v} {gap:+.2f}" for v, gap in self.carriers[:3])
             lines.append(f"the vignettes that carry it: {share}")
-        if any(self.unvaried):
-            always, never = self.unvaried
+        if any(self.ends):
+            always, never = self.ends
             lines.append(
                 f"at ceiling in {always} and at zero in {never} of {len(self.vignettes)} cells: "
                 "nothing could be seen to move there"
             )
         return lines
 
+    @property
+    def unvaried(self) -> tuple[int, str]:
+        always, never = self.ends
+        told = f"the action was always taken in {always} and never in {never}"
+        return always + never, told
+
     @cached_property
-    def unvaried(self) -> tuple[int, int]:
+    def ends(self) -> tuple[int, int]:
         """In how many cells every trial of both arms took the action, and in how many none did."""
         cells = list(zip(self.swap.k, self.swap.n, self.reference.k, self.reference.n, strict=True))
         always = sum(bool(m and n) and k == m and j == n for k, m, j, n in cells)
@@ -179,18 +210,36 @@ class Comparison:
 
 
 def compare(
-    table: ReplicateTable, contrast: Contrast, vignettes: Sequence[str], reference: str
+    table: ReplicateTable,
+    contrast: Contrast,
+    vignettes: Sequence[str],
+    reference: str,
+    *,
+    minimum_gap: float = 0.0,
 ) -> Comparison:
     """Return the comparison of one swap with its reference on one action."""
     swap = table.counts(vignettes, contrast.swap, contrast.action)
     base = table.counts(vignettes, reference, contrast.action)
+    once = table.collapsed(vignettes, contrast.swap, reference)
     deterministic = _unanimous(swap) and _unanimous(base)
     if deterministic:
         test = stratified_test(*_once(swap), *_once(base))
     else:
-        test = stratified_test(swap.k, swap.n, base.k, base.n)
-    identical = table.same_outputs(vignettes, contrast.swap, reference)
-    return Comparison(contrast, swap, base, test, deterministic, identical)
+        arms = [
+            table.counts(vignettes, condition, contrast.action, once=once)
+            for condition in (contrast.swap, reference)
+        ]
+        test = stratified_test(*(counts for arm in arms for counts in (arm.k, arm.n)))
+    return Comparison(
+        contrast,
+        swap,
+        base,
+        test,
+        deterministic,
+        identical=table.same_outputs(vignettes, contrast.swap, reference),
+        once=tuple(v for v, repeats in zip(vignettes, once, strict=True) if repeats),
+        minimum_gap=minimum_gap,
+    )
 
 
 def _unanimous(counts: Counts) -> bool:
@@ -200,3 +249,4 @@ def _unanimous(counts: Counts) -> bool:
 
 def _once(counts: Counts) -> tuple[list[int], list[int]]:
     return [int(counts.k[i] > 0) for i in counts.firsts], [1] * len(counts.firsts)
+

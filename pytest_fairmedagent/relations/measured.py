@@ -29,12 +29,16 @@ class Arm(Protocol):
 
 
 class Guarded(Protocol):
-    """Whether a gap exceeds what sham edits of the same line do, told by its str."""
+    """A gap against what sham edits of the same line do, told by its str.
+
+    `p` (in 0..1) is of "no more than sham edits do"; `shrink`, at least 1, is the factor by which
+    surface noise widens the noise of the gap.
+    """
 
     @property
-    def passes(self) -> bool: ...
+    def p(self) -> float: ...
     @property
-    def same_sign(self) -> bool: ...
+    def shrink(self) -> float: ...
 
 
 class Measured(Protocol):
@@ -43,7 +47,9 @@ class Measured(Protocol):
     `p` and `p_attainable` are in 0..1; `gap`, `floor` and intervals are in `unit`: "" for the rates
     of actions and orders. `interval` is of the gap; `hull` holds every gap that the outcome has,
     each at the confidence given (for one gap the same). `weight` is 0 where nothing was drawn in
-    both arms, `measured` tells that both arms have a replicate pair.
+    both arms, `measured` tells that both arms have a replicate pair. `once` are the vignettes whose
+    answers are copies of one in each arm. `columns` are the members of a set outcome, and one ""
+    for any other.
     """
 
     @property
@@ -67,7 +73,20 @@ class Measured(Protocol):
     @property
     def identical(self) -> bool: ...
     @property
-    def imbalance(self) -> float: ...
+    def once(self) -> tuple[str, ...]: ...
+    @property
+    def columns(self) -> tuple[str, ...]: ...
+    @property
+    def untestable(self) -> str:
+        """Why these cells allow no test of a mean gap; "" where they do."""
+
+    @property
+    def identical_bound(self) -> float:
+        """Bound of the gap at level .05 where all outputs repeat and agree."""
+
+    @property
+    def unvaried(self) -> tuple[int, str]:
+        """In how many vignettes no answer of both arms varied, and what they all were in words."""
     @property
     def p(self) -> float: ...
     @property
@@ -98,7 +117,6 @@ class Measured(Protocol):
 
 
 _BY_KIND: dict[str, Callable[..., Measured]] = {
-    BINARY: compare,
     ORDINAL: compare_scores,
     SCORE: compare_scores,
     SET: compare_sets,
@@ -106,8 +124,15 @@ _BY_KIND: dict[str, Callable[..., Measured]] = {
 
 
 def measure(
-    table: ReplicateTable, contrast: Contrast, vignettes: Sequence[str], reference: str
+    table: ReplicateTable,
+    contrast: Contrast,
+    vignettes: Sequence[str],
+    reference: str,
+    *,
+    minimum_gap: float = 0.0,
 ) -> Measured:
     """Return the comparison of a swap with its reference, by the kind of the outcome."""
     kind = table.outcomes[contrast.action].kind
+    if kind == BINARY:
+        return compare(table, contrast, vignettes, reference, minimum_gap=minimum_gap)
     return _BY_KIND[kind](table, contrast, vignettes, reference)

@@ -1,6 +1,7 @@
 """The decision rule: table and plan in, verdicts out, each with all that it was computed from."""
 
 from pytest_fairmedagent.relations.words import number, p_value
+from pytest_fairmedagent.verdict.judgement import Judgement
 from pytest_fairmedagent.verdict.judging import judge, planned_looks, undecided
 from pytest_fairmedagent.verdict.relation import DESCRIPTIVE, RelationVerdict, judge_relation
 from pytest_fairmedagent.verdict.reliability import RELIABLE, UNRELIABLE, Reliability
@@ -12,9 +13,9 @@ from pytest_fairmedagent.verdict.result import (
     SEVERITY,
     UNMEASURED,
     Apart,
-    Judgement,
     Verdict,
 )
+from pytest_fairmedagent.verdict.swaps import SwapVerdict
 
 __all__ = [
     "DESCRIPTIVE",
@@ -30,6 +31,7 @@ __all__ = [
     "Judgement",
     "RelationVerdict",
     "Reliability",
+    "SwapVerdict",
     "Verdict",
     "judge",
     "judge_relation",

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from pytest_fairmedagent.domain import Contrast, Family, Plan, ReplicateTable
-from pytest_fairmedagent.relations.evidence import OFF, evidence, looks_of
+from pytest_fairmedagent.relations.evidence import OFF, Evidence, evidence, looks_of
 from pytest_fairmedagent.relations.guards import Guards
-from pytest_fairmedagent.relations.invariance import LARGEST_IMBALANCE, Comparison, compare
 from pytest_fairmedagent.relations.measured import Measured, measure
-from pytest_fairmedagent.relations.scores import ScoreComparison
-from pytest_fairmedagent.relations.sets import SetComparison
-from pytest_fairmedagent.relations.words import p_value
-from pytest_fairmedagent.stats import benjamini_hochberg, excess_test, holm
-from pytest_fairmedagent.verdict.result import (
-    DISPARITY,
-    EQUIVALENT,
-    IDENTICAL,
-    INCONCLUSIVE,
-    UNMEASURED,
-    Verdict,
-)
-from pytest_fairmedagent.verdict.rule import decide, detectable, mind_missing
+from pytest_fairmedagent.verdict.chains import Chain, adjusted, chain_of
+from pytest_fairmedagent.verdict.flags import flag_heterogeneous, flag_unvaried
+from pytest_fairmedagent.verdict.missing import mind_missing, missing_answers, p_at_worst
+from pytest_fairmedagent.verdict.obstacles import obstacles
+from pytest_fairmedagent.verdict.result import INCONCLUSIVE, UNMEASURED, Verdict
+from pytest_fairmedagent.verdict.rule import decide, detectable
+from pytest_fairmedagent.verdict.swaps import DECIDED, SwapVerdict, judge_swap
 
-DECIDED = (DISPARITY, EQUIVALENT, IDENTICAL)
+
+@dataclass
+class _Found:
+    """What is known of a family at the looks so far; only decided verdicts are final."""
+
+    verdicts: dict[Contrast, Verdict] = field(default_factory=dict)
+    chains: dict[Contrast, Chain] = field(default_factory=dict)
+    swaps: dict[Contrast, SwapVerdict] = field(default_factory=dict)
+
+    def decided(self, contrast: Contrast) -> bool:
+        return contrast in self.verdicts and self.verdicts[contrast].status in DECIDED
 
 
 def judge_family(
@@ -34,29 +37,38 @@ def judge_family(
     members: Sequence[Contrast],
     guards: Guards,
     *,
-    earlier_looks: Sequence[int] = (),
     ended_at: int | None = None,
-) -> list[Verdict]:
-    """Return the verdicts of the members of a family that were run, in their order.
+) -> tuple[list[Verdict], list[SwapVerdict]]:
+    """Return the verdicts of the members of a family that were run, and those of their swaps.
 
     A contrast has the verdict of the first look that decides it, so that what is drawn for others
     later changes nothing. A run that `ended_at` fewer replicates is judged at the looks it reached.
+    All registered outcomes of a swap are judged, whichever of them were asked for: its trajectories
+    hold them all, and selecting fewer must not change what is said.
     """
     looks = _looks(plan, family, ended_at)
-    found: dict[Contrast, Verdict] = {}
-    for look in looks:
+    groups = list(dict.fromkeys(family.together(contrast) for contrast in members))
+    raw = [table.first(look) for look in looks]
+    tables = [_pooled(part, plan) for part in raw]
+    found = _Found()
+    for index, look in enumerate(looks):
+        last = look == looks[-1]
         going = [
-            contrast
-            for contrast in members
-            if not (contrast in found and found[contrast].status in DECIDED)
+            group
+            for group in groups
             # One whose arms end early is judged at the last look all the same, which says so.
-            and (look == looks[-1] or _drawn(table, plan, contrast) >= look)
+            if not all(map(found.decided, group))
+            and (last or min(_drawn(table, plan, contrast) for contrast in group) >= look)
         ]
-        found |= _at(table.first(look), plan, family, going, found, guards, look)
-    verdicts = [_mind_looks(found[contrast], earlier_looks) for contrast in members]
+        for group in going:
+            _at(raw[index], tables[: index + 1], plan, family, group, found, guards, look)
+        _decide(found, going, plan, family, guards)
     if plan.sequential == OFF:  # the test of excess has no sequential form
-        verdicts = _flag_heterogeneous(verdicts, table.first(looks[-1]), plan, family)
-    return [_flag_unvaried(verdict) for verdict in verdicts]
+        found.verdicts |= flag_heterogeneous(found.verdicts, raw[-1], plan, family)
+    return (
+        [flag_unvaried(found.verdicts[contrast]) for contrast in members],
+        [found.swaps[group[0]] for group in groups if group[0] in found.swaps],
+    )
 
 
 def _looks(plan: Plan, family: Family, ended_at: int | None) -> tuple[int, ...]:
@@ -66,6 +78,10 @@ def _looks(plan: Plan, family: Family, ended_at: int | None) -> tuple[int, ...]:
     if plan.sequential == OFF:
         return (min(ended_at, family.replicates),)
     return tuple(look for look in looks if look <= ended_at) or looks[:1]
+
+
+def _pooled(table: ReplicateTable, plan: Plan) -> ReplicateTable:
+    return table.pooled(plan.reference, plan.identical) if plan.pooled else table
 
 
 def _drawn(table: ReplicateTable, plan: Plan, contrast: Contrast) -> int:
@@ -81,156 +97,76 @@ def _drawn(table: ReplicateTable, plan: Plan, contrast: Contrast) -> int:
 
 
 def _at(
-    table: ReplicateTable,
+    raw: ReplicateTable,
+    tables: Sequence[ReplicateTable],
     plan: Plan,
     family: Family,
-    going: Sequence[Contrast],
-    before: Mapping[Contrast, Verdict],
+    group: Sequence[Contrast],
+    found: _Found,
     guards: Guards,
     look: int,
-) -> dict[Contrast, Verdict]:
-    """Return the verdicts of contrasts at one look; those `before` hold their p in the family."""
-    others = [v for contrast, v in before.items() if contrast not in going]
-    verdicts: list[Verdict] = []
-    for contrast in going:
+) -> None:
+    """Measure a group at one look, the last of `tables`; `raw` is that look before pooling."""
+    shown: dict[Contrast, tuple[Measured, Evidence]] = {}
+    silent: list[Contrast] = []
+    at_worst: dict[Contrast, float] = {}
+    for contrast in group:
         vignettes = plan.judged(contrast)
-        comparison = measure(table, contrast, vignettes, plan.reference)
-        shown = evidence(table, comparison, family, plan.reference, rule=plan.sequential, look=look)
-        blocked = _obstacles(comparison, table, plan, vignettes, guards, look)
-        status = UNMEASURED if blocked else INCONCLUSIVE
-        smallest = detectable(comparison, family, shown, plan.sequential)
-        verdicts.append(
-            Verdict(
-                status,
-                contrast,
-                family,
-                comparison,
-                shown,
-                look,
-                1.0,
-                smallest,
-                tuple(blocked),
-                confounded=plan.confounding(contrast),
-            )
+        comparison = measure(
+            tables[-1], contrast, vignettes, plan.reference, minimum_gap=family.minimum_gap
         )
-    p = [1.0 if _silent(v) else v.evidence.p for v in (*verdicts, *others)]
-    adjust = holm if family.gating else benjamini_hochberg
-    adjusted = adjust(p, n_members=family.size)
-    judged = {}
-    for verdict, p_adjusted in zip(verdicts, adjusted, strict=False):  # those before keep theirs
-        verdict = replace(verdict, p_adjusted=float(p_adjusted))
-        if not _silent(verdict):
-            verdict = mind_missing(decide(verdict, table, plan), guards)
-        elif verdict.status != UNMEASURED:
-            verdict = replace(verdict, reasons=(str(verdict.confounded),))
-        judged[verdict.contrast] = verdict
-    return judged
+        seen = evidence(tables, comparison, family, plan)
+        blocked = obstacles(comparison, raw, plan, vignettes, guards, look)
+        verdict = Verdict(
+            UNMEASURED if blocked else INCONCLUSIVE,
+            contrast,
+            family,
+            comparison,
+            seen,
+            look,
+            1.0,
+            detectable(comparison, family, seen, plan.sequential),
+            tuple(blocked),
+            confounded=plan.confounding(contrast),
+        )
+        if _silent(verdict):
+            silent.append(contrast)
+        elif missing_answers(comparison, guards):
+            at_worst[contrast] = max(seen.p, p_at_worst(comparison))
+        else:
+            shown[contrast] = (comparison, seen)
+        if not found.decided(contrast):
+            found.verdicts[contrast] = verdict
+    found.chains[group[0]] = chain_of(shown, at_worst, silent, tables, family, plan)
+
+
+def _decide(
+    found: _Found,
+    going: Sequence[tuple[Contrast, ...]],
+    plan: Plan,
+    family: Family,
+    guards: Guards,
+) -> None:
+    """Adjust over the family what its groups show at this look, and decide what can be."""
+    p = adjusted(found.chains, family)
+    for group in going:
+        for contrast in group:
+            verdict = found.verdicts[contrast]
+            if found.decided(contrast):
+                continue
+            verdict = replace(verdict, p_adjusted=p.members.get(contrast, 1.0))
+            if not _silent(verdict):
+                reasons = missing_answers(verdict.comparison, guards)
+                verdict = mind_missing(decide(verdict, plan), reasons)
+            elif verdict.status != UNMEASURED:
+                verdict = replace(verdict, reasons=(str(verdict.confounded),))
+            found.verdicts[contrast] = verdict
+        first = group[0]
+        if family.joint and not (first in found.swaps and found.swaps[first].red):
+            verdicts = tuple(found.verdicts[contrast] for contrast in group)
+            found.swaps[first] = judge_swap(verdicts, found.chains[first].whole, p.whole[first])
 
 
 def _silent(verdict: Verdict) -> bool:
     """Whether a verdict may claim nothing: unmeasured, or confounded on all its vignettes."""
     return verdict.status == UNMEASURED or verdict.wholly_confounded
-
-
-def _mind_looks(verdict: Verdict, earlier: Sequence[int]) -> Verdict:
-    """Take a verdict back that rests on draws which were judged before the plan said so."""
-    before = [look for look in earlier if look < verdict.look]
-    if not before or verdict.status not in DECIDED:
-        return verdict
-    looks = ", ".join(f"R={r}" for r in before)
-    return replace(
-        verdict,
-        status=INCONCLUSIVE,
-        reasons=(
-            f"post hoc: it would be {verdict.status}, but these draws were judged before at "
-            f"{looks}, and more data after a look is peeking. Use --fairmed-fresh",
-        ),
-    )
-
-
-def _obstacles(
-    comparison: Measured,
-    table: ReplicateTable,
-    plan: Plan,
-    vignettes: Sequence[str],
-    guards: Guards,
-    look: int,
-) -> list[str]:
-    """Return why no verdict may be given, differential missingness aside."""
-    contrast = comparison.contrast
-    for condition in (plan.reference, contrast.swap):
-        rows = [table.rows.get((vignette, condition), ()) for vignette in vignettes]
-        drawn, planned = sum(map(len, rows)), look * len(vignettes)
-        if drawn < planned:
-            return [f"{condition} has {drawn} of {planned} trials: the same command draws the rest"]
-    reasons = guards.against(contrast.swap, plan.reference, contrast.action)
-    if not comparison.weight:
-        reasons.append("no vignette has an answer in both arms")
-    elif not comparison.measured:
-        reasons.append(
-            "no replicate pair in one of the arms, so there is no floor of this configuration; "
-            "draw at least 2 replicates"
-        )
-    elif not comparison.deterministic and comparison.imbalance > LARGEST_IMBALANCE:
-        reasons.append(
-            f"one arm has {comparison.imbalance:.2f} times the answers of the other; above "
-            f"{LARGEST_IMBALANCE} the test says nothing of a mean gap"
-        )
-    return reasons
-
-
-def _flag_unvaried(verdict: Verdict) -> Verdict:
-    """Name an outcome that never varied, in either arm of any vignette: that is no fairness."""
-    if verdict.status in (UNMEASURED, IDENTICAL):
-        return verdict
-    comparison = verdict.comparison
-    if isinstance(comparison, Comparison):
-        always, never = comparison.unvaried
-        told, n = f"the action was always taken in {always} and never in {never}", always + never
-    else:
-        assert isinstance(comparison, (ScoreComparison, SetComparison))  # noqa: S101 - all kinds
-        cells = zip(comparison.swap.cells, comparison.reference.cells, strict=True)
-        told, n = "all answers were alike in each", sum(len({*x, *y}) == 1 for x, y in cells)
-    if n < len(comparison.vignettes):
-        return verdict
-    flag = (
-        f"UNMEASURABLE on these vignettes: {told} of {n} cells of both arms; what cannot move "
-        "shows no fairness"
-    )
-    return replace(verdict, flags=(*verdict.flags, flag))
-
-
-def _flag_heterogeneous(
-    verdicts: list[Verdict], table: ReplicateTable, plan: Plan, family: Family
-) -> list[Verdict]:
-    """Flag contrasts whose effects cancel: unsigned excess beyond the floor and the shams'."""
-    tested = []
-    for index, verdict in enumerate(verdicts):
-        c = verdict.comparison
-        if not isinstance(c, Comparison):  # only rates have an excess over the floor
-            continue
-        if verdict.status == UNMEASURED or c.deterministic or len(c.swap.k) < 2:
-            continue
-        if set(c.swap.n) == set(c.reference.n) and len(set(c.swap.n)) == 1 and c.swap.n[0] > 1:
-            tested.append((index, c, float(excess_test(c.swap.k, c.reference.k, c.swap.n[0]))))
-    if not tested:
-        return verdicts
-    adjusted = holm([p for _, _, p in tested], n_members=family.size)
-    flagged = list(verdicts)
-    for (index, c, _), p in zip(tested, adjusted, strict=True):
-        verdict = verdicts[index]
-        if p > family.alpha or verdict.status == DISPARITY:
-            continue
-        shams = [
-            compare(table, replace(c.contrast, swap=sham), c.swap.vignettes, plan.reference)
-            for sham in plan.shams
-            if table.has(c.swap.vignettes, sham)
-        ]
-        if any(sham.excess.mean >= c.excess.mean for sham in shams if sham.measured):
-            continue
-        flag = (
-            f"HETEROGENEOUS: vignettes differ between the arms by more than the floor explains, "
-            f"without a common signed gap (excess {c.excess.mean:.3f}, p={p_value(float(p))}, Holm)"
-        )
-        flagged[index] = replace(verdict, flags=(*verdict.flags, flag))
-    return flagged

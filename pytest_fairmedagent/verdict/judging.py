@@ -14,8 +14,10 @@ from pytest_fairmedagent.relations.evidence import OFF, looks_of
 from pytest_fairmedagent.relations.guards import Guards, check_guards
 from pytest_fairmedagent.relations.measured import measure
 from pytest_fairmedagent.stats import PooledFloor, benjamini_hochberg, pooled_floor
-from pytest_fairmedagent.verdict.family import DECIDED, judge_family
-from pytest_fairmedagent.verdict.result import Apart, Judgement, Verdict
+from pytest_fairmedagent.verdict.family import judge_family
+from pytest_fairmedagent.verdict.judgement import Judgement
+from pytest_fairmedagent.verdict.result import INCONCLUSIVE, Apart, Verdict
+from pytest_fairmedagent.verdict.swaps import DECIDED, SwapVerdict
 
 
 def judge(
@@ -38,20 +40,31 @@ def judge(
     drawn = [v for v in vignettes if table.has([v], plan.reference)]
     guards = check_guards(table, plan, drawn)
     verdicts: list[Verdict] = []
+    swaps: list[SwapVerdict] = []
     for family in plan.families:
         members = [contrast for contrast in family.members if contrast in wanted]
         if members and not family.relation:  # a relation of the user's own is its test
-            verdicts += judge_family(
-                table,
-                plan,
-                family,
-                members,
-                guards,
-                earlier_looks=earlier_looks,
-                ended_at=ended_at,
-            )
+            found, wholes = judge_family(table, plan, family, members, guards, ended_at=ended_at)
+            verdicts += [mind_looks(verdict, earlier_looks) for verdict in found]
+            swaps += wholes
     floors, apart = _floors(table, plan, drawn), _apart(table, plan, verdicts)
-    return Judgement(plan, tuple(verdicts), floors, guards, tuple(drawn), apart)
+    return Judgement(plan, tuple(verdicts), floors, guards, tuple(drawn), apart, tuple(swaps))
+
+
+def mind_looks(verdict: Verdict, earlier: Sequence[int]) -> Verdict:
+    """Take a verdict back that rests on draws which were judged before the plan said so."""
+    before = [look for look in earlier if look < verdict.look]
+    if not before or verdict.status not in DECIDED:
+        return verdict
+    looks = ", ".join(f"R={r}" for r in before)
+    return replace(
+        verdict,
+        status=INCONCLUSIVE,
+        reasons=(
+            f"post hoc: it would be {verdict.status}, but these draws were judged before at "
+            f"{looks}, and more data after a look is peeking. Use --fairmed-fresh",
+        ),
+    )
 
 
 def _apart(table: ReplicateTable, plan: Plan, verdicts: Sequence[Verdict]) -> tuple[Apart, ...]:
@@ -107,6 +120,6 @@ def undecided(table: ReplicateTable, plan: Plan, going: Iterable[Contrast]) -> f
         if family.relation:
             on.update(members)
             continue
-        verdicts = judge_family(table, plan, family, members, nothing)
+        verdicts, _ = judge_family(table, plan, family, members, nothing)
         on |= {verdict.contrast for verdict in verdicts if verdict.status not in DECIDED}
     return frozenset(on)

@@ -9,7 +9,7 @@ from pytest_fairmedagent.domain import Confounded, Contrast, Family, Plan
 from pytest_fairmedagent.relations.evidence import Evidence
 from pytest_fairmedagent.relations.guards import Guards
 from pytest_fairmedagent.relations.invariance import Comparison
-from pytest_fairmedagent.relations.measured import Guarded, Measured
+from pytest_fairmedagent.relations.measured import Measured
 from pytest_fairmedagent.relations.words import amount, p_value
 from pytest_fairmedagent.stats import PooledFloor, pairs_for_gap
 
@@ -29,7 +29,8 @@ POWER = 0.8
 class Verdict:
     """What can be said of one contrast, with everything it was computed from.
 
-    `p_adjusted` is Holm's in a family of `family.size` registered members, or the
+    `p_adjusted` is that of the family's procedure over `family.size` registered members: swaps as
+    a whole first, then single outcomes; or Holm's, where each is tested for itself; or the
     Benjamini-Hochberg q-value of an exploratory one. `detectable` is the smallest signed gap that
     this contrast finds with power .8 at its family's level, in the units of its outcome. `look` is
     the number of replicates it was judged at. `reasons` say why the status is what it is, `flags`
@@ -46,7 +47,6 @@ class Verdict:
     detectable: float | None
     reasons: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
-    sham: Guarded | None = None
     confounded: Confounded | None = None
 
     @property
@@ -64,7 +64,9 @@ class Verdict:
 
     @property
     def method(self) -> str:
-        return "Holm" if self.family.gating else "BH, exploratory"
+        if not self.family.gating:
+            return "BH, exploratory"
+        return "swap first" if self.family.joint else "Holm"
 
     @property
     def gap_sought(self) -> float:
@@ -122,12 +124,8 @@ class Verdict:
                     "  every cell is unanimous, so each vignette counts once: equal answers of one "
                     "cell are one answer"
                 )
-            if self.sham is not None and len(comparison.swap.firsts) > 1:
-                lines.append(f"  {self.sham}")
-            elif self.sham is not None:
-                lines.append(
-                    "  the same sign against every sham; one vignette has no surface noise"
-                )
+            if self.evidence.sham is not None:
+                lines.append(f"  {self.evidence.sham}")
         if self.detectable is not None:
             lines.append(
                 f"  smallest detectable signed gap at this family's level: "
@@ -155,21 +153,3 @@ class Apart:
     q: float
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """All verdicts of a run, with the floors and guards they were read against."""
-
-    plan: Plan
-    verdicts: tuple[Verdict, ...]
-    floors: PooledFloor | None
-    guards: Guards
-    vignettes: tuple[str, ...]
-    apart: tuple[Apart, ...] = ()
-
-    def of(self, contrast: Contrast) -> Verdict | None:
-        return next((v for v in self.verdicts if v.contrast == contrast), None)
-
-    @property
-    def bound(self) -> float:
-        """Bound of the chance, in 0..1, that a run without any gap shows a DISPARITY."""
-        return min(1.0, sum(f.alpha for f in self.plan.families if f.gating and f.size))

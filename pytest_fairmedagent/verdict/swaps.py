@@ -1,0 +1,114 @@
+"""What can be said of a swap as a whole: whether it moves any of its registered outcomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_fairmedagent.domain import Contrast, Family
+from pytest_fairmedagent.relations.words import p_value
+from pytest_fairmedagent.verdict.result import (
+    DISPARITY,
+    EQUIVALENT,
+    IDENTICAL,
+    INCONCLUSIVE,
+    UNMEASURED,
+    Verdict,
+)
+
+DECIDED = (DISPARITY, EQUIVALENT, IDENTICAL)
+CLEARED = (EQUIVALENT, IDENTICAL)
+
+
+@dataclass(frozen=True)
+class SwapVerdict:
+    """What can be said of a swap over all its registered outcomes together.
+
+    `p` (in 0..1) is of "no outcome of any vignette changes", `p_adjusted` the same over the swaps
+    of the family. DISPARITY: it is refuted, and some outcome is not shown to be equivalent;
+    EQUIVALENT: all are. `verdicts` are those of the outcomes, in registered order.
+    """
+
+    status: str
+    p: float
+    p_adjusted: float
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def family(self) -> Family:
+        return self.verdicts[0].family
+
+    @property
+    def swap(self) -> str:
+        return self.verdicts[0].contrast.swap
+
+    @property
+    def vignette(self) -> str | None:
+        return self.verdicts[0].contrast.vignette
+
+    @property
+    def look(self) -> int:
+        """Replicates at which it was judged."""
+        return max(verdict.look for verdict in self.verdicts)
+
+    @property
+    def red(self) -> bool:
+        return self.status == DISPARITY
+
+    @property
+    def named(self) -> tuple[Verdict, ...]:
+        """The outcomes that differ by themselves."""
+        return tuple(v for v in self.verdicts if v.status == DISPARITY)
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        if self.status == EQUIVALENT and self.p_adjusted <= self.family.alpha:
+            return ("not zero, but inside the margin",)
+        return ()
+
+    def carrier(self, among: tuple[Contrast, ...]) -> Contrast | None:
+        """Return the contrast that fails for a red swap of which no outcome is named.
+
+        The open one with the smallest p of those that were run; None where there is none.
+        """
+        if not self.red or self.named:
+            return None
+        open_ones = [
+            v for v in self.verdicts if v.status == INCONCLUSIVE and v.contrast in among
+        ]
+        if not open_ones:
+            return None
+        return min(open_ones, key=lambda v: (v.evidence.p, v.contrast)).contrast
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one line that stands alone."""
+        what = f"{self.status} {self.swap} vs reference"
+        if self.vignette is not None:
+            what += f", on {self.vignette}"
+        n, level = len(self.verdicts), f"p={p_value(self.p_adjusted)} (family of swaps)"
+        if self.red:
+            names = ", ".join(v.contrast.action for v in self.named)
+            told = f"differs in {names}" if names else "differs somewhere, no outcome singled out"
+            return f"{what}: {told}; {n} outcomes together, {level}"
+        if self.status == EQUIVALENT:
+            return f"{what}: all {n} outcomes are inside the margin"
+        if self.status == UNMEASURED:
+            return f"{what}: no outcome could be measured"
+        return f"{what}: no difference was shown over {n} outcomes together, {level}"
+
+    def __str__(self) -> str:
+        return self.headline
+
+
+def judge_swap(verdicts: tuple[Verdict, ...], p: float, p_adjusted: float) -> SwapVerdict:
+    """Return the verdict of a swap from those of its registered outcomes, and its own p."""
+    measured = [v.status for v in verdicts if v.status != UNMEASURED and not v.wholly_confounded]
+    if not measured:
+        status = UNMEASURED
+    elif all(found in CLEARED for found in measured):
+        status = EQUIVALENT if len(measured) == len(verdicts) else INCONCLUSIVE
+    elif p_adjusted <= verdicts[0].family.alpha:
+        status = DISPARITY
+    else:
+        status = INCONCLUSIVE
+    return SwapVerdict(status, p, p_adjusted, verdicts)
