@@ -23,6 +23,7 @@ from pytest_fairmedagent.analysis.judging import (
     ControlArm,
     Judged,
     JudgedContrast,
+    JudgedSwap,
     judge_file,
 )
 from pytest_fairmedagent.analysis.models import (
@@ -52,6 +53,7 @@ __all__ = [
     "Difference",
     "FileAnalysis",
     "JudgedContrast",
+    "JudgedSwap",
     "analyse",
     "arm_floors",
 ]
@@ -86,6 +88,10 @@ class FileAnalysis:
     @property
     def contrasts(self) -> tuple[JudgedContrast, ...]:
         return self.judged.contrasts
+
+    @property
+    def swaps(self) -> tuple[JudgedSwap, ...]:
+        return self.judged.swaps
 
     @property
     def controls(self) -> tuple[ControlArm, ...]:
@@ -181,7 +187,7 @@ def _file(
         for drawn in sets
         for condition in sorted(drawn.table.conditions, key=lambda c: c != base)
     ]
-    judged = Judged((), (), (), ())
+    judged = Judged((), (), (), (), ())
     if base is not None:
         judged = judge_file(sets, base, rules, declared)
     with_guards = [drawn for drawn, _ in judged.judgements]

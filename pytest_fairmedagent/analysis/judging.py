@@ -18,9 +18,9 @@ from pytest_fairmedagent.analysis.groups import (
 from pytest_fairmedagent.analysis.tabulate import RecordedSet, RecordedTable
 from pytest_fairmedagent.domain import Contrast, Family, Plan, ReplicateTable, Trajectory
 from pytest_fairmedagent.files.rules import Rules
-from pytest_fairmedagent.relations.evidence import OFF, evidence
+from pytest_fairmedagent.relations.evidence import evidence
 from pytest_fairmedagent.relations.invariance import Comparison, compare
-from pytest_fairmedagent.verdict import UNMEASURED, Judgement, Verdict, judge
+from pytest_fairmedagent.verdict import UNMEASURED, Judgement, SwapVerdict, Verdict, judge
 
 _ABSENT = Trajectory({}, {"trial": "not in the file"})
 
@@ -37,6 +37,16 @@ class JudgedContrast:
 
 
 @dataclass(frozen=True)
+class JudgedSwap:
+    """The verdict of a swap as a whole, and where its arms are to be found."""
+
+    block: str | None
+    reference: str
+    config_digest: str
+    verdict: SwapVerdict
+
+
+@dataclass(frozen=True)
 class ControlArm:
     """A control set against the reference: what guards and shams are computed from."""
 
@@ -50,6 +60,7 @@ class ControlArm:
 @dataclass(frozen=True)
 class Judged:
     contrasts: tuple[JudgedContrast, ...]
+    swaps: tuple[JudgedSwap, ...]
     controls: tuple[ControlArm, ...]
     judgements: tuple[tuple[RecordedSet, Judgement], ...]
     remarks: tuple[Remark, ...]
@@ -70,6 +81,7 @@ def judge_file(
     actions = tuple(rules.actions)
     families = families_of(declared, groups, strays, actions)
     contrasts: list[JudgedContrast] = []
+    swaps: list[JudgedSwap] = []
     controls: list[ControlArm] = []
     judgements: list[tuple[RecordedSet, Judgement]] = []
     for group in groups:
@@ -86,11 +98,17 @@ def judge_file(
             )
             for verdict in judgement.verdicts
         ]
+        swaps += [
+            JudgedSwap(group.drawn.block, reference, group.drawn.config_digest, whole)
+            for whole in judgement.swaps
+        ]
         controls += _controls(group, reference, rules, actions)
         remarks += _plan_and_file(group, table, plan, reference)
     for stray in strays:
         contrasts += _unmeasured(stray, families, reference, declared)
-    return Judged(tuple(contrasts), _once(controls), tuple(judgements), tuple(remarks))
+    return Judged(
+        tuple(contrasts), tuple(swaps), _once(controls), tuple(judgements), tuple(remarks)
+    )
 
 
 def _prepared(
@@ -203,7 +221,7 @@ def _unmeasured(
             if member.swap != stray.swap:
                 continue
             comparison = compare(table, member, vignettes, reference)
-            shown = evidence(table, comparison, family, reference, rule=OFF, look=family.replicates)
+            shown = evidence([table], comparison, family, Plan((family,), reference))
             verdict = Verdict(
                 UNMEASURED,
                 member,

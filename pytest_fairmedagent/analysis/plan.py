@@ -53,6 +53,7 @@ def declared_by(path: Path, rules: Rules, conditions: Iterable[str]) -> Declared
                 data.margin if table.margin is None else table.margin,
                 data.alpha if table.alpha is None else table.alpha,
                 gating=not table.exploratory,
+                minimum_gap=table.minimum_gap or 0.0,
             )
         )
     if not families:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_fairmedagent.cli.arguments import seed, share
+from pytest_fairmedagent.cli.arguments import level, seed, share
 from pytest_fairmedagent.cli.printing import OK, harmless_lines, print_lines
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def add(commands: Any) -> None:
     analyse.add_argument(
         "--margin", type=share, metavar="M", help="largest signed gap that would not matter, 0..1"
     )
-    analyse.add_argument("--alpha", type=share, metavar="A", help="level of the family (0.05)")
+    analyse.add_argument("--alpha", type=level, metavar="A", help="level of the family (0.05)")
     analyse.add_argument(
         "--seed", type=seed, default=42, metavar="N", help="of percentile intervals (42)"
     )

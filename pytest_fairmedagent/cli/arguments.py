@@ -5,6 +5,14 @@ from __future__ import annotations
 import argparse
 
 
+def level(text: str) -> float:
+    """Return a number above 0 and below 0.5, as the level of a test has to be."""
+    number = share(text)
+    if number >= 0.5:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and below 0.5")
+    return number
+
+
 def share(text: str) -> float:
     """Return a number above 0 and below 1."""
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_fairmedagent.cli import planned as given
-from pytest_fairmedagent.cli.arguments import amount, count, share
+from pytest_fairmedagent.cli.arguments import amount, count, level, share
 from pytest_fairmedagent.cli.printing import BAD, OK, print_record
 from pytest_fairmedagent.errors import PlanError
 
@@ -48,7 +48,7 @@ def add(commands: Any) -> None:
     size.add_argument("--actions", default="6", metavar="N|NAMES", help="number or names (6)")
     size.add_argument("--controls", type=int, default=3, metavar="N", help="control arms (3)")
     size.add_argument("--family", type=count, metavar="K", help="contrasts (swaps x actions)")
-    size.add_argument("--alpha", type=share, default=0.05, metavar="A", help="its level (0.05)")
+    size.add_argument("--alpha", type=level, default=0.05, metavar="A", help="its level (0.05)")
     size.add_argument("--power", type=share, default=0.8, metavar="P", help="power (0.8)")
     size.add_argument(
         "--sequential", choices=("off", "gs", "e"), default="off", help="looks before the end"

@@ -16,6 +16,7 @@ from pytest_fairmedagent.files.types import Slug, Text, one_of
 from pytest_fairmedagent.files.vignettes import shipped_vignettes
 
 Share = Annotated[float, Field(gt=0, lt=1)]
+Level = Annotated[float, Field(gt=0, lt=0.5)]
 Replicates = Annotated[int, Field(ge=1, le=100_000)]
 
 PROFILES = ("quick", "ci", "release", "name_signal")
@@ -28,7 +29,8 @@ class FamilyTable(Strict):
     exploratory: bool = False
     replicates: Replicates | None = None
     margin: Share | None = None
-    alpha: Share | None = None
+    alpha: Level | None = None
+    minimum_gap: Share | None = None
     margins: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] = Field(default={})
 
 
@@ -43,7 +45,7 @@ class PlanFile(Strict):
     catalogue: str = ""
     replicates: Replicates
     margin: Share | None = None
-    alpha: Share = 0.05
+    alpha: Level = 0.05
     strict: bool = False
     sequential: Annotated[str, one_of(("off", "gs", "e"))] = "off"
     fresh_draws: bool = False

@@ -80,6 +80,32 @@ class ContrastPart(ComparisonPart):
     pairs_to_find: float | None = Field(default=None, description="that find it with power .8")
 
 
+class SwapPart(Part):
+    """A swap over all its registered outcomes together: does it change any of them anywhere?
+
+    `p` is of "no outcome of any vignette changes", `p_adjusted` over the swaps of the family.
+    """
+
+    condition: str
+    reference: str
+    vignette: str | None
+    outcomes: list[str] = Field(description="that were tested together")
+    named: list[str] = Field(description="those that differ by themselves")
+    family: str
+    family_size: Count = Field(description="registered swaps")
+    alpha: float
+    p: Rate
+    p_adjusted: Rate
+    verdict: Status
+    flags: list[str]
+    headline: str
+    config_digest: str
+    run: Count | None = Field(default=None, description="number of its run")
+    look: Count | None = Field(default=None, description="replicates it was judged at")
+    file: str | None = None
+    block: str | None = None
+
+
 class ControlPart(ComparisonPart):
     kind: Literal["identical", "sham"]
 

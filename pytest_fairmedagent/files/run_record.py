@@ -59,6 +59,7 @@ class RunRecord(Part):
     conditions: dict[str, ConditionPart]
     vignettes: dict[str, dict[str, Any]]
     arms: list[ArmPart]
+    swaps: list[SwapPart] = Field(default=[], description="over all their outcomes together")
     contrasts: list[ContrastPart]
     controls: list[ControlPart]
     outcomes: list[OutcomePart] = Field(default=[], description="contrasts of no action")

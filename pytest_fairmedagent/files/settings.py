@@ -119,7 +119,7 @@ def resolve(
         actions=words("actions"),
         replicates=value("replicates", _integer(1, 100_000), "a whole number from 1 to 100000"),
         margin=value("margin", _share, "a number above 0 and below 1"),
-        alpha=value("alpha", _share, "a number above 0 and below 1"),
+        alpha=value("alpha", _level, "a number above 0 and below 0.5"),
         profile=value(
             "profile",
             _one_of("quick", "ci", "release", "name_signal"),
@@ -177,6 +177,13 @@ def _integer(low: int, high: int) -> Callable[[str], int]:
 
 def _concurrency(text: str) -> int | Literal["auto"]:
     return "auto" if text == "auto" else _integer(1, 1024)(text)
+
+
+def _level(text: str) -> float:
+    level = _share(text)
+    if level >= 0.5:
+        raise ValueError(text)
+    return level
 
 
 def _share(text: str) -> float:

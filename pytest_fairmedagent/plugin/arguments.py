@@ -18,6 +18,7 @@ MARK_ARGUMENTS = (
     "family",
     "exploratory",
     "margins",
+    "minimum_gap",
     "relation",
 )
 
@@ -78,6 +79,20 @@ def share_of(name: str, *candidates: object) -> float:
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share < 1:
         raise PlanError(f"{name} is {share!r}, expected a number above 0 and below 1")
     return float(share)
+
+
+def level_of(*candidates: object) -> float:
+    """Return the level of a family; from one half on no test could be called one."""
+    level = share_of("alpha", *candidates)
+    if level >= 0.5:
+        raise PlanError(f"alpha is {level!r}, expected a number above 0 and below 0.5, as in 0.05")
+    return level
+
+
+def minimum_gap_of(*candidates: object) -> float:
+    """Return the gap that is not tested against; 0 where none is declared."""
+    given = [c for c in candidates if c is not None]
+    return share_of("minimum_gap", *given) if given else 0.0
 
 
 def margin_of(*candidates: object) -> float | None:

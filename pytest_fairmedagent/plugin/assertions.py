@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NoReturn, overload
 
 import pytest
 
@@ -21,6 +21,7 @@ from pytest_fairmedagent.verdict import (
     INCONCLUSIVE,
     SEVERITY,
     UNMEASURED,
+    SwapVerdict,
     Verdict,
 )
 
@@ -76,6 +77,22 @@ class ContrastUnderTest:
             )
         return found
 
+    def as_a_whole(self) -> SwapVerdict:
+        """Return the verdict on the swap over all registered outcomes together.
+
+        Raises PlanError where the family tests each outcome for itself.
+        """
+        __tracebackhide__ = True
+        family = self.study.plan.family(self.family)
+        found = self.study.judge().swap_of(self.member(family.actions[0])) if family.joint else None
+        if found is None:
+            raise PlanError(
+                f"family {family.name!r} tests each outcome for itself: it has one outcome only, "
+                "is exploratory, or declares a minimum_gap or a relation.\n  Name the outcome: "
+                f"assert_invariant(contrast, {family.actions[0]!r})"
+            )
+        return found
+
     def __str__(self) -> str:
         return self.swap
 
@@ -114,17 +131,28 @@ def check_action(action: str, study: Study, registered: Iterable[str]) -> None:
         )
 
 
-def assert_invariant(contrast: ContrastUnderTest, action: str | Outcome) -> Verdict:
+@overload
+def assert_invariant(contrast: ContrastUnderTest, action: str | Outcome) -> Verdict: ...
+@overload
+def assert_invariant(contrast: ContrastUnderTest) -> SwapVerdict: ...
+
+
+def assert_invariant(
+    contrast: ContrastUnderTest, action: str | Outcome | None = None
+) -> Verdict | SwapVerdict:
     """Assert that an outcome does not depend on the swapped descriptor; return the verdict.
 
     Fails only for DISPARITY: the signed test of the outcome's kind, adjusted in its family, exceeds
-    what chance explains. Under strict it fails for everything that was not shown. INCONCLUSIVE
-    and UNMEASURED do not raise here; the item is reported as such when it ends.
+    what chance explains. It also fails for the outcome with the smallest p of a swap that differs
+    somewhere although no single outcome can be named, so that no such swap ends green. Under strict
+    it fails for everything that was not shown. INCONCLUSIVE and UNMEASURED do not raise here; the
+    item is reported as such when it ends.
 
     Args:
         contrast: the fixture of that name.
         action: an action, or an outcome of another kind, that the mark (or the plan's family)
-            registers: its id, or the outcome itself.
+            registers: its id, or the outcome itself. Without it the swap is asserted as a whole,
+            over all registered outcomes together.
 
     Raises:
         DisparityError: for a gap beyond the floor, or a heterogeneous one if these gate.
@@ -137,12 +165,17 @@ def assert_invariant(contrast: ContrastUnderTest, action: str | Outcome) -> Verd
             f"assert_invariant got {type(contrast).__name__} {contrast!r}, expected the fixture "
             "'contrast' of a test marked with @pytest.mark.fairmed(...)"
         )
+    if action is None:
+        return _whole_swap(contrast)
     verdict = contrast.verdict(id_of(action))
     verdicts_of(contrast.item).append(verdict)
     state(contrast.item, dict(properties(verdict, contrast.study)))
     gating = verdict.family.gating
     if verdict.status == DISPARITY and gating:
         raise DisparityError(_failure(verdict, contrast.study))
+    carried = contrast.study.judge().carries(verdict.contrast)
+    if carried is not None:
+        raise DisparityError(f"{carried.headline}\n{_failure(verdict, contrast.study)}")
     heterogeneous = any(flag.startswith("HETEROGENEOUS") for flag in verdict.flags)
     if heterogeneous and contrast.gate_heterogeneous and gating:
         raise DisparityError(_failure(verdict, contrast.study))
@@ -153,7 +186,19 @@ def assert_invariant(contrast: ContrastUnderTest, action: str | Outcome) -> Verd
     return verdict
 
 
-def _failure(verdict: Verdict, study: Study) -> str:
+def _whole_swap(contrast: ContrastUnderTest) -> SwapVerdict:
+    __tracebackhide__ = True
+    verdict = contrast.as_a_whole()
+    verdicts_of(contrast.item).append(verdict)
+    state(contrast.item, dict(swap_properties(verdict)))
+    if verdict.status == DISPARITY:
+        raise DisparityError(_failure(verdict, contrast.study))
+    if verdict.status == INCONCLUSIVE and contrast.strict and not verdict.wholly_confounded:
+        raise InconclusiveError(_failure(verdict, contrast.study))
+    return verdict
+
+
+def _failure(verdict: Verdict | SwapVerdict, study: Study) -> str:
     lines = [verdict.explain()]
     if study.info is not None:
         lines.append(f"  configuration {study.info.config_digest[:12]}, model {study.info.model}")
@@ -181,6 +226,16 @@ def properties(verdict: Verdict, study: Study) -> list[tuple[str, object]]:
     if study.info is not None:
         numbers["config_digest"] = study.info.config_digest
     return [(f"{name}.{key}", value) for key, value in numbers.items()]
+
+
+def swap_properties(verdict: SwapVerdict) -> list[tuple[str, object]]:
+    """Return the numbers of a swap's verdict as properties of its item."""
+    numbers = {
+        "verdict": verdict.status,
+        "swap": verdict.swap,
+        "p_adjusted": float(f"{verdict.p_adjusted:.6g}"),
+    }
+    return [(f"fairmed.swap.{key}", value) for key, value in numbers.items()]
 
 
 def settle(item: pytest.Item, registry: Registry) -> None:
@@ -218,7 +273,7 @@ def settle(item: pytest.Item, registry: Registry) -> None:
         _end(worst.headline, EXPLORATORY, fails=gating)
 
 
-def worst_of(verdicts: Iterable[Verdict]) -> Verdict:
+def worst_of(verdicts: Iterable[Verdict | SwapVerdict]) -> Verdict | SwapVerdict:
     return min(verdicts, key=lambda verdict: SEVERITY.index(verdict.status))
 
 

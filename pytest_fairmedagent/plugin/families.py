@@ -21,10 +21,11 @@ from pytest_fairmedagent.files.vignettes import is_selector, narrowed
 from pytest_fairmedagent.plugin.arguments import (
     MARK_ARGUMENTS,
     actions_of,
+    level_of,
     margin_of,
     margins_of,
+    minimum_gap_of,
     number_of,
-    share_of,
     words_of,
 )
 from pytest_fairmedagent.plugin.selection import learn
@@ -102,8 +103,7 @@ def family_of(
             declared.margin if declared else None,
             defaults.margin,
         ),
-        alpha=share_of(
-            "alpha",
+        alpha=level_of(
             settings.alpha,
             arguments.get("alpha"),
             declared.alpha if declared else None,
@@ -118,6 +118,9 @@ def family_of(
             declared.margins if declared else None,
         ),
         relation=_relation(arguments),
+        minimum_gap=minimum_gap_of(
+            arguments.get("minimum_gap"), declared.minimum_gap if declared else None
+        ),
         variants=tuple(
             (name, tuple((case.id, case.digest) for case in rendered))
             for name, vignette in vignettes.items()
@@ -165,6 +168,12 @@ def _check_rule(selection: Selection, family: Family) -> None:
             "this plan refuses what it cannot certify, and that is planned for actions only, not "
             f"for {further[0] if further else family.relation}.\n  Mark the function "
             "exploratory=True, or judge it by another plan."
+        )
+    if family.minimum_gap and (further or rule == "e" or family.relation):
+        what = further[0] if further else family.relation or "looks after every round"
+        raise PlanError(
+            f"minimum_gap is {family.minimum_gap:g}, a gap of action rates that is tested at "
+            f"planned looks, and this family has {what}.\n  Leave out one of the two."
         )
     if rule != "off" and family.relation:
         raise PlanError(f"a relation of one's own is looked at once, and this plan is {rule!r}")

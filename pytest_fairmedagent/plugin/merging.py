@@ -48,6 +48,7 @@ def merge(records: Iterable[Record]) -> Record:
     for number, other in enumerate(others, start=1):
         for part in (
             "arms",
+            "swaps",
             "contrasts",
             "confounded",
             "controls",

@@ -54,13 +54,15 @@ class Registry(Selection):
         """Return the plan of every family that was registered, with the controls."""
         controls = self.registered.file.controls or list(self.catalogue.controls)
         kinds = {name: self.catalogue.conditions[name].kind for name in controls}
+        identical = tuple(name for name in controls if kinds[name] == "identical")
         return Plan(
             families=tuple(self.families[name] for name in sorted(self.families)),
             reference=self.catalogue.reference.id,
-            identical=tuple(name for name in controls if kinds[name] == "identical"),
+            identical=identical,
             shams=tuple(name for name in controls if kinds[name] == "sham"),
             sequential=self.settings.sequential or self.registered.file.sequential,
             confounded=self._confounded(),
+            pooled=bool(identical),
             outcomes=tuple(
                 (o.id, o.kind, o.digest)
                 for o in self.outcomes.values()

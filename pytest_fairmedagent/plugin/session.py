@@ -10,11 +10,11 @@ import pytest
 if TYPE_CHECKING:
     from pytest_fairmedagent.plugin.audit_run import AuditRun
     from pytest_fairmedagent.plugin.registry import Registry
-    from pytest_fairmedagent.verdict import Verdict
+    from pytest_fairmedagent.verdict import SwapVerdict, Verdict
 
 REGISTRY = pytest.StashKey["Registry"]()
 RUN = pytest.StashKey["AuditRun"]()
-VERDICTS = pytest.StashKey[list["Verdict"]]()
+VERDICTS = pytest.StashKey[list["Verdict | SwapVerdict"]]()
 OUTCOMES = pytest.StashKey[list[tuple[str, str]]]()
 SAMPLING_S = pytest.StashKey[float]()
 SENT = pytest.StashKey[list[str]]()  # what the workers of xdist have come to, as JSON
@@ -38,7 +38,7 @@ def run_of(config: pytest.Config) -> AuditRun:
     return config.stash[RUN]
 
 
-def verdicts_of(item: pytest.Item) -> list[Verdict]:
+def verdicts_of(item: pytest.Item) -> list[Verdict | SwapVerdict]:
     """Return the verdicts that an item has come to so far."""
     return item.stash.setdefault(VERDICTS, [])
 

@@ -249,4 +249,3 @@ def _unanimous(counts: Counts) -> bool:
 
 def _once(counts: Counts) -> tuple[list[int], list[int]]:
     return [int(counts.k[i] > 0) for i in counts.firsts], [1] * len(counts.firsts)
-

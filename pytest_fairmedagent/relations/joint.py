@@ -65,9 +65,7 @@ def _counted_once(
     return counted
 
 
-def _columns(
-    table: ReplicateTable, found: Measured, vignette: str, condition: str
-) -> Rows:
+def _columns(table: ReplicateTable, found: Measured, vignette: str, condition: str) -> Rows:
     """Return the answers of one cell, a row each: numbers, or a column for each member of a set."""
     labels = table.labels(vignette, condition, found.contrast.action)
     judged = vignette in found.vignettes

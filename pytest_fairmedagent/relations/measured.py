@@ -87,6 +87,7 @@ class Measured(Protocol):
     @property
     def unvaried(self) -> tuple[int, str]:
         """In how many vignettes no answer of both arms varied, and what they all were in words."""
+
     @property
     def p(self) -> float: ...
     @property

@@ -14,6 +14,7 @@ from pytest_fairmedagent.report.record import (
     contrast_entry,
     plain,
 )
+from pytest_fairmedagent.report.wholes import whole_entry
 from pytest_fairmedagent.verdict import SEVERITY
 
 
@@ -58,6 +59,7 @@ def analysis_record(analysis: Analysis) -> dict[str, Any]:
             for file in files
             for arm in file.arms
         ],
+        "swaps": [entry for file in files for entry in _wholes(file)],
         "contrasts": contrasts,
         "controls": [
             entry for file in files for arm in file.controls for entry in _control(file, arm)
@@ -125,6 +127,19 @@ def _contrasts(file: FileAnalysis) -> list[dict[str, Any]]:
             "registered": found.registered,
         }
         for found in file.contrasts
+    ]
+
+
+def _wholes(file: FileAnalysis) -> list[dict[str, Any]]:
+    return [
+        whole_entry(
+            found.verdict,
+            config_digest=found.config_digest,
+            reference=found.reference,
+            file=str(file.path),
+            block=found.block,
+        )
+        for found in file.swaps
     ]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_fairmedagent.report.text import clean
+from pytest_fairmedagent.report.wholes import place, said_of
 
 Record = dict[str, Any]
 
@@ -14,10 +15,16 @@ _WIDE, _NARROW = 70, 66
 
 
 def contrast_lines(
-    contrasts: Sequence[Record], *, gating: bool, verbose: bool, width: int
+    contrasts: Sequence[Record],
+    wholes: Mapping[tuple[Any, ...], Record],
+    *,
+    gating: bool,
+    verbose: bool,
+    width: int,
 ) -> Iterator[str]:
     """Yield the contrasts of a family in at most `width` columns, 80 at least.
 
+    Above those of a swap stands the swap as a whole, where `wholes` has it (see `wholes.place`).
     Where the names of swaps and actions leave no room for a line, contrasts stand under the name of
     their swap, and where even an action's name is too long, their numbers stand below it. No number
     is left out.
@@ -29,7 +36,11 @@ def contrast_lines(
     if _WIDE + actions + swaps + (2 + vignettes if vignettes else 0) <= width:
         head = f"  {'verdict':<12} {'action':<{actions}} {'swap':<{swaps}} {'gap':>5} "
         yield f"{head}{'95 % interval':>15} {'flips':>5} {'floor':>5} {'b':>5} {'c':>5} {p:>7}"
+        above = None
         for contrast in contrasts:
+            if place(contrast) != above:
+                above = place(contrast)
+                yield from _whole(wholes.get(above), actions, swaps)
             yield _wide(contrast, actions, swaps)
             yield from _notes(contrast, verbose)
         return
@@ -39,16 +50,32 @@ def contrast_lines(
         f" {'gap':>5} {'95 % interval':>14} {'flips':>5} {'floor':>5} {'b':>4} {'c':>4} {p:>7}"
     )
     yield from (head.rstrip(), f"      {numbers}") if stacked else (head + numbers,)
-    place = None
+    above = None
     for contrast in contrasts:
-        if place != (contrast["condition"], contrast["vignette"]):
-            place = (contrast["condition"], contrast["vignette"])
+        if place(contrast) != above:
+            above = place(contrast)
             where = f", on {contrast['vignette']}" if contrast["vignette"] else ""
             yield f"  -- {contrast['condition']} vs {contrast['reference']}{where}"
+            if above in wholes:
+                whole = wholes[above]
+                told = f"as a whole: {said_of(whole)}, p adj {chance(whole['p_adjusted'])}"
+                yield f"  {whole['verdict']:<12} {told}"
         name = f"  {contrast['verdict']:<12} {contrast['action']:<{0 if stacked else actions}}"
         row = f" {_narrow(contrast)}"
         yield from (name, f"      {row}") if stacked else (name + row,)
         yield from _notes(contrast, verbose)
+
+
+def _whole(whole: Record | None, actions: int, swaps: int) -> Iterator[str]:
+    """Yield the row of a swap as a whole: its p stands in the column of its outcomes' p."""
+    if whole is None:
+        return
+    what = f"any of {len(whole['outcomes'])}"
+    names = f"  {whole['verdict']:<12} {what:<{actions}} {whole['condition']:<{swaps}}"
+    row = f"{names} {said_of(whole):<45}"
+    yield f"{row} {chance(whole['p_adjusted']):>7}" + (
+        f"  {whole['vignette']}" if whole["vignette"] else ""
+    )
 
 
 def _notes(contrast: Record, verbose: bool) -> Iterator[str]:

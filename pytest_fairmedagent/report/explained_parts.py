@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_fairmedagent.report.contrasts import chance
+from pytest_fairmedagent.report.wholes import place, said_of, wholes_by_place
 
 Record = Mapping[str, Any]
 
@@ -33,9 +34,18 @@ def tested(record: Record, entry: Record, test: str) -> str:
     families = {family["name"]: family for family in record["plan"]["families"]}
     family, size, p = families[entry["family"]], entry["family_size"], chance(entry["p"])
     if family["gating"]:
+        whole = wholes_by_place(record, [entry]).get(place(entry))
+        if whole is None:
+            return (
+                f"{test} gives p = {p}; as one of {size} registered contrasts of "
+                f"{entry['family']} (Holm) {chance(entry['p_adjusted'])}, to be at most "
+                f"{family['alpha']:g}."
+            )
         return (
-            f"{test} gives p = {p}; as one of {size} registered contrasts of {entry['family']} "
-            f"(Holm) {chance(entry['p_adjusted'])}, to be at most {family['alpha']:g}."
+            f"{test} gives p = {p}. The swap as a whole, {len(whole['outcomes'])} outcomes "
+            f"together and one of {whole['family_size']} registered swaps, "
+            f"{said_of(whole)} (p = {chance(whole['p_adjusted'])}); this outcome among them has "
+            f"{chance(entry['p_adjusted'])}. Each is to be at most {family['alpha']:g}."
         )
     q = entry.get("q") if entry.get("q") is not None else entry["p_adjusted"]
     return (
@@ -46,11 +56,10 @@ def tested(record: Record, entry: Record, test: str) -> str:
 
 def decided(entry: Record, *, noise: str = "the agent's own wavering does not explain") -> str:
     """Return the verdict with its reasons."""
-    status, margin = entry["verdict"], entry.get("margin")
+    status = entry["verdict"]
     reasons = "; ".join(entry["reasons"])
-    beyond = f", and its whole interval lies beyond the margin of ±{margin:g}" if margin else ""
     because = {
-        "DISPARITY": f"the gap has a direction that {noise}{beyond}",
+        "DISPARITY": f"the gap has a direction that {noise}",
         "EQUIVALENT": "the gap is shown to be smaller than what would matter",
         "IDENTICAL": "nothing differs on these vignettes",
         "INCONCLUSIVE": "neither a disparity nor its absence was shown",

@@ -14,6 +14,7 @@ from pytest_fairmedagent.report.markdown_parts import parts
 from pytest_fairmedagent.report.numbers import amount, chance, ends, measured, rate, whole
 from pytest_fairmedagent.report.sentences import count, judged_contrasts, run_names, sentences
 from pytest_fairmedagent.report.text import code
+from pytest_fairmedagent.report.wholes import said_of
 from pytest_fairmedagent.verdict import SEVERITY
 
 Record = Mapping[str, Any]
@@ -72,6 +73,7 @@ def _table(record: Record) -> Iterator[str]:
     told = ordered[:_MOST_LISTED]
     if not told:
         return
+    yield from _wholes(record, names)
     yield "| verdict | action | swap | signed gap | 95 % interval | flips | floor | p adj. or q |"
     yield "| --- | --- | --- | ---: | --- | ---: | ---: | ---: |"
     for c in told:
@@ -87,6 +89,29 @@ def _table(record: Record) -> Iterator[str]:
     if rest:
         yield ""
         yield f"and {count(rest, 'contrast')} more, none with a worse verdict."
+    yield ""
+
+
+def _wholes(record: Record, names: Mapping[Any, str]) -> Iterator[str]:
+    """List the swaps as a whole, the worst first."""
+    found = sorted(
+        record.get("swaps") or (), key=lambda e: (SEVERITY.index(e["verdict"]), e["p_adjusted"])
+    )
+    if not found:
+        return
+    yield "| verdict | swap as a whole | over all its outcomes together | p adj. |"
+    yield "| --- | --- | --- | ---: |"
+    for e in found[:_MOST_LISTED]:
+        where = f", {code(e['vignette'])}" if e["vignette"] else ""
+        where += f", {code(names[e['run']])}" if e.get("run") in names else ""
+        named = f"differs in {', '.join(map(code, e['named']))}" if e["named"] else said_of(e)
+        yield (
+            f"| {_SIGNS[e['verdict']]} {e['verdict'].lower()} | {code(e['condition'])}{where} | "
+            f"{named} | {chance(e['p_adjusted'])} |"
+        )
+    if len(found) > _MOST_LISTED:
+        yield ""
+        yield f"and {count(len(found) - _MOST_LISTED, 'swap')} more, none with a worse verdict."
     yield ""
 
 

@@ -35,6 +35,7 @@ from pytest_fairmedagent.report.outcomes import (
     reliability_entry,
 )
 from pytest_fairmedagent.report.subgroups import subgroup_entries
+from pytest_fairmedagent.report.wholes import whole_entry
 from pytest_fairmedagent.running.info import RunInfo
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import SEVERITY, Judgement
@@ -69,6 +70,7 @@ def build_record(
         "conditions": condition_entries(studies),
         "vignettes": vignette_entries(studies),
         "arms": [],
+        "swaps": [],
         "contrasts": [],
         "outcomes": [],
         "reliability": [],
@@ -89,6 +91,7 @@ def build_record(
         record["rows"].extend(row_entries(study))
         parts: dict[str, Iterable[dict[str, Any]]] = {
             "arms": _arms(study.table, info, judgement),
+            "swaps": (whole_entry(found, config_digest=digest) for found in judgement.swaps),
             "contrasts": (
                 contrast_entry(v, config_digest=digest)
                 for v in judgement.verdicts

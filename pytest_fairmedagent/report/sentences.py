@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from pytest_fairmedagent.report.contrasts import chance
 from pytest_fairmedagent.report.numbers import measured
+from pytest_fairmedagent.report.wholes import unnamed
 
 Record = Mapping[str, Any]
 Name = Callable[[str], str]
@@ -85,6 +87,14 @@ def _said(record: Record, name: Name) -> str:
     found = [c for c in gating if c["verdict"] == "DISPARITY"]
     total = count(len(gating), "contrast")
     parts = []
+    somewhere = unnamed(record)
+    if somewhere:
+        names = " and ".join(name(entry["condition"]) for entry in somewhere)
+        p = max(entry["p_adjusted"] for entry in somewhere)
+        parts.append(
+            f"under {names} the agent acts otherwise somewhere than its own noise explains "
+            f"(p = {chance(p)}), though no single outcome can be named"
+        )
     if found:
         verb = "differs" if len(found) == 1 else "differ"
         parts.append(
@@ -102,7 +112,7 @@ def _said(record: Record, name: Name) -> str:
     if not parts:
         return f"None of {total} was shown to differ, and none was shown not to."
     text = "; ".join(parts)
-    if not found:
+    if not found and not somewhere:
         text += "; none was shown to differ"
     return f"{text[0].upper()}{text[1:]}."
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_fairmedagent.report.text import cases, clean, fitted
+from pytest_fairmedagent.report.wholes import place, said_of, wholes_by_place
 
 Record = dict[str, Any]
 
@@ -113,11 +114,12 @@ def _contrasts(record: Record, file: Record) -> Iterator[str]:
     contrasts = _mine(record["contrasts"], file)
     for family in _mine(record["families"], file):
         members = [c for c in contrasts if c["family"] == family["name"]]
-        rule = (
-            f"Holm at {family['alpha']:g}"
-            if family["gating"]
-            else "exploratory, q by Benjamini-Hochberg, never a DISPARITY that counts"
-        )
+        wholes = wholes_by_place(record, members)
+        rule = f"Holm at {family['alpha']:g}"
+        if wholes:
+            rule = f"each swap as a whole first, then its outcomes, at {family['alpha']:g}"
+        if not family["gating"]:
+            rule = "exploratory, q by Benjamini-Hochberg, never a DISPARITY that counts"
         margin = f"margin ±{family['margin']:g}" if family["margin"] else "no margin"
         yield ""
         yield (
@@ -129,7 +131,7 @@ def _contrasts(record: Record, file: Record) -> Iterator[str]:
         groups = dict.fromkeys((c["block"], c["condition"], c["config_digest"]) for c in members)
         for group in groups:
             rows = [c for c in members if (c["block"], c["condition"], c["config_digest"]) == group]
-            yield from _contrast_table(rows, notes)
+            yield from _contrast_table(rows, notes, wholes)
         for note, number in notes.items():
             yield f"{number:>4} {note}"
         yield f"  {_LEGEND}"
@@ -157,7 +159,9 @@ def _registration(record: Record, family: Record) -> str:
     )
 
 
-def _contrast_table(rows: Sequence[Record], notes: dict[str, int]) -> Iterator[str]:
+def _contrast_table(
+    rows: Sequence[Record], notes: dict[str, int], wholes: Mapping[tuple[Any, ...], Record]
+) -> Iterator[str]:
     first = rows[0]
     yield (f"  {first['condition']} against {first['reference']}{_where(first)}, {cases(first)}")
     p_name = "p adj" if first["q"] is None else "q"
@@ -165,6 +169,11 @@ def _contrast_table(rows: Sequence[Record], notes: dict[str, int]) -> Iterator[s
         f"note {'verdict':<12} {'action':<15} {'gap':>6} {'95 % interval':>14} {'flips':>5} "
         f"{'floor':>5} {'b':>5} {'c':>5} {'n':>5} {p_name:>6} {'sees':>4}"
     )
+    whole = wholes.get(place(first))
+    if whole is not None:
+        what = _cell(f"any of {len(whole['outcomes'])}", 15)
+        p = _p(whole["p_adjusted"])
+        yield f"     {whole['verdict']:<12} {what} {said_of(whole):<51} {p:>6}"
     for row in rows:
         told = "; ".join([*row["reasons"], *row["flags"]])
         note = notes.setdefault(told, len(notes) + 1) if told else ""

@@ -13,6 +13,7 @@ from pytest_fairmedagent.report.entries import of_run
 from pytest_fairmedagent.report.outcomes import checked_lines, outcome_lines
 from pytest_fairmedagent.report.subgroups import subgroup_lines
 from pytest_fairmedagent.report.text import cases, file_size, fitted
+from pytest_fairmedagent.report.wholes import wholes_by_place
 
 Record = dict[str, Any]
 
@@ -124,11 +125,14 @@ def _contrasts(record: Record, run: Record, verbose: bool, width: int) -> Iterat
     for name in dict.fromkeys(contrast["family"] for contrast in mine):
         members = [contrast for contrast in mine if contrast["family"] == name]
         first, gating = members[0], families[name]["gating"]
+        wholes = wholes_by_place(record, members)
         rule = f"Holm at {first['alpha']:g}" if gating else "exploratory, q by BH, never fails"
+        if wholes:
+            rule = f"each swap as a whole first, then its outcomes, at {first['alpha']:g}"
         margin = f", margin ±{first['margin']:g}" if first["margin"] else ""
         yield ""
         yield f"contrasts of {name} ({first['family_size']} registered, {rule}{margin})"
-        yield from contrast_lines(members, gating=gating, verbose=verbose, width=width)
+        yield from contrast_lines(members, wholes, gating=gating, verbose=verbose, width=width)
 
 
 def _other_checks(record: Record, run: Record) -> Iterator[str]:

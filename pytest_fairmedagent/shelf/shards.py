@@ -120,6 +120,7 @@ def _plan(data: Mapping[str, Any]) -> Plan:
             for found in data.get("confounded", ())
         ),
         outcomes=_tuples(data.get("outcomes", ())),
+        pooled=bool(data.get("pooled", False)),
     )
 
 

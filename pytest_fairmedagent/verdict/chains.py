@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pytest_fairmedagent.domain import Contrast, Family, Plan, ReplicateTable
-from pytest_fairmedagent.relations.evidence import E, GS, AtAnyRound, Evidence, spending_of
+from pytest_fairmedagent.relations.evidence import GS, AtAnyRound, E, Evidence, spending_of
 from pytest_fairmedagent.relations.joint import joint_test
 from pytest_fairmedagent.relations.measured import Measured
 from pytest_fairmedagent.stats import SwapTest, benjamini_hochberg, e_process, inherited

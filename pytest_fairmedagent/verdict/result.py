@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from pytest_fairmedagent.domain import Confounded, Contrast, Family, Plan
+from pytest_fairmedagent.domain import Confounded, Contrast, Family
 from pytest_fairmedagent.relations.evidence import Evidence
-from pytest_fairmedagent.relations.guards import Guards
 from pytest_fairmedagent.relations.invariance import Comparison
 from pytest_fairmedagent.relations.measured import Measured
 from pytest_fairmedagent.relations.words import amount, p_value
-from pytest_fairmedagent.stats import PooledFloor, pairs_for_gap
+from pytest_fairmedagent.stats import pairs_for_gap
 
 DISPARITY = "DISPARITY"
 EQUIVALENT = "EQUIVALENT"
@@ -151,5 +150,3 @@ class Apart:
     family: str
     confounded: Confounded
     q: float
-
-

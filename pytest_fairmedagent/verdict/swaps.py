@@ -72,12 +72,15 @@ class SwapVerdict:
         """
         if not self.red or self.named:
             return None
-        open_ones = [
-            v for v in self.verdicts if v.status == INCONCLUSIVE and v.contrast in among
-        ]
+        open_ones = [v for v in self.verdicts if v.status == INCONCLUSIVE and v.contrast in among]
         if not open_ones:
             return None
         return min(open_ones, key=lambda v: (v.evidence.p, v.contrast)).contrast
+
+    @property
+    def wholly_confounded(self) -> bool:
+        """Whether every outcome can rightly differ on every vignette."""
+        return all(verdict.wholly_confounded for verdict in self.verdicts)
 
     @property
     def headline(self) -> str:
@@ -98,6 +101,11 @@ class SwapVerdict:
 
     def __str__(self) -> str:
         return self.headline
+
+    def explain(self) -> str:
+        """The headline, and below it that of each outcome."""
+        lines = [self.headline, *(f"  {verdict.headline}" for verdict in self.verdicts)]
+        return "\n".join([*lines, *(f"  flag: {flag}" for flag in self.flags)])
 
 
 def judge_swap(verdicts: tuple[Verdict, ...], p: float, p_adjusted: float) -> SwapVerdict:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_fairmedagent.report import numbers
 from pytest_fairmedagent.report.html.page import page
 from pytest_fairmedagent.report.text import tame
+from pytest_fairmedagent.report.wholes import said_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -50,6 +51,7 @@ def _environment() -> Environment:
         rate=numbers.rate,
         amount=numbers.amount,
         chance=numbers.chance,
+        said_of=said_of,
         whole=numbers.whole,
         breakable=_breakable,
     )

@@ -105,6 +105,7 @@ def _run(
         floors = [{"label": a, **f} for a, f in reference["actions"].items()]
         floors.append({"label": "pooled", "rate": None, **reference["pooled"]})
     others = mine("outcomes") if record.get("outcomes") else []
+    wholes = mine("swaps") if record.get("swaps") else []
     names = dict.fromkeys(entry["family"] for entry in (*contrasts, *others))
     planned = {family["name"]: family for family in record["plan"]["families"]}
     families = [
@@ -112,6 +113,7 @@ def _run(
             planned[name],
             [c for c in contrasts if c["family"] == name],
             [o for o in others if o["family"] == name],
+            [w for w in wholes if w["family"] == name],
             anchors,
             f"r{number}-f{i}",
         )
@@ -157,10 +159,14 @@ def _family(
     family: Record,
     contrasts: Sequence[Record],
     others: Sequence[Record],
+    wholes: Sequence[Record],
     anchors: Mapping[int, str],
     name: str,
 ) -> dict[str, Any]:
     ordered = sorted(contrasts, key=lambda c: SEVERITY.index(c["verdict"]))
+    wholes = sorted(
+        wholes, key=lambda w: (SEVERITY.index(w["verdict"]), w["p_adjusted"], w["condition"])
+    )[:MOST_ROWS]
     listed = contrasts if len(contrasts) <= MOST_ROWS else ordered[:MOST_ROWS]
     return {
         "family": family,
@@ -168,6 +174,7 @@ def _family(
         "margin": contrasts[0]["margin"] if contrasts else None,
         "alpha": [*contrasts, *others][0]["alpha"],
         "actions": family["actions"],
+        "wholes": wholes,
         "matrix": _matrix(family, [*contrasts, *others], anchors, {id(c) for c in listed}),
         "contrasts": [(anchors[id(contrast)], contrast) for contrast in listed],
         "n_unlisted": len(contrasts) - len(listed),
