@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any
 
 from pytest_fairmedagent.domain.outcome import OUTCOMES, Outcome
@@ -74,7 +75,8 @@ class ReplicateTable:
     digest of the configuration they were drawn in: one table never mixes two. `numbers` has the
     replicates (from 0, rising) of the rows; a row that is not in it has no holes. `clusters` has
     the case of each vignette that is a variant of one; the case is the cluster of all statistics.
-    `reread` are conditions of which it is known that an answer stands in them twice.
+    `reread` are conditions of which it is known that an answer stands in them twice. `blocks` has
+    the sizes of the arms that a row was pooled from, in order; a row that is not in it is one arm.
     """
 
     rows: Mapping[tuple[str, str], Sequence[Trajectory]]
@@ -83,6 +85,7 @@ class ReplicateTable:
     numbers: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
     clusters: Mapping[str, str] = field(default_factory=dict)
     reread: frozenset[str] = frozenset()
+    blocks: Mapping[tuple[str, str], Sequence[int]] = field(default_factory=dict)
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:
@@ -149,9 +152,20 @@ class ReplicateTable:
             self._labels[key] = tuple(read(trajectory) for trajectory in row)
         return self._labels[key]
 
-    def counts(self, vignettes: Sequence[str], condition: str, action: str) -> Counts:
-        """Return positives, answers and missing answers of one arm, per vignette."""
-        cells = [self.labels(vignette, condition, action) for vignette in vignettes]
+    def counts(
+        self,
+        vignettes: Sequence[str],
+        condition: str,
+        action: str,
+        *,
+        once: Sequence[bool] = (),
+    ) -> Counts:
+        """Return positives, answers and missing answers of one arm, per vignette.
+
+        Vignettes flagged in `once` (as `collapsed` does) count by their first draw alone, and of
+        the flagged variants of one case only the first counts.
+        """
+        cells = self._cells(vignettes, condition, action, once)
         return Counts(
             vignettes=tuple(vignettes),
             k=tuple(cell.count(True) for cell in cells),
@@ -160,15 +174,35 @@ class ReplicateTable:
             clusters=self.clusters_of(vignettes),
         )
 
-    def readings(self, vignettes: Sequence[str], condition: str, outcome: str) -> Readings:
+    def readings(
+        self,
+        vignettes: Sequence[str],
+        condition: str,
+        outcome: str,
+        *,
+        once: Sequence[bool] = (),
+    ) -> Readings:
         """Return the answers of one arm, per vignette, of an outcome of any kind."""
-        cells = [self.labels(vignette, condition, outcome) for vignette in vignettes]
+        cells = self._cells(vignettes, condition, outcome, once)
         return Readings(
             vignettes=tuple(vignettes),
             cells=tuple(tuple(x for x in cell if x is not None) for cell in cells),
             missing=tuple(cell.count(None) for cell in cells),
             clusters=self.clusters_of(vignettes),
         )
+
+    def _cells(
+        self, vignettes: Sequence[str], condition: str, outcome: str, once: Sequence[bool]
+    ) -> list[tuple[Any, ...]]:
+        cells = [self.labels(vignette, condition, outcome) for vignette in vignettes]
+        if not any(once):
+            return cells
+        seen: set[str] = set()
+        for place, (case, copied) in enumerate(zip(self.clusters_of(vignettes), once, strict=True)):
+            if copied:
+                cells[place] = () if case in seen else cells[place][:1]
+                seen.add(case)
+        return cells
 
     def incomplete(self, vignettes: Sequence[str], condition: str) -> Counts:
         """Return the same counts for "the trajectory is incomplete", which is never missing."""
@@ -181,22 +215,57 @@ class ReplicateTable:
             clusters=self.clusters_of(vignettes),
         )
 
-    def same_outputs(self, vignettes: Sequence[str], condition: str, other: str) -> bool:
-        """Whether whole outputs repeat in two arms and agree."""
-        outputs = self.repeats(vignettes, condition)
-        return outputs is not None and outputs == self.repeats(vignettes, other)
+    @cached_property
+    def _numbers(self) -> dict[str, dict[Hashable, int]]:
+        return {}
 
-    def repeats(
-        self, vignettes: Sequence[str], condition: str
-    ) -> list[Mapping[str, Mapping[str, object]]] | None:
-        """Return the one output of each vignette where whole outputs repeat, else None."""
-        found: list[Mapping[str, Mapping[str, object]]] = []
-        for vignette in vignettes:
-            row = self.rows.get((vignette, condition), ())
-            if len(row) < 3 or any(not t.complete or t.outputs != row[0].outputs for t in row):
-                return None
-            found.append(row[0].outputs)
-        return found
+    @cached_property
+    def _whole(self) -> dict[tuple[str, str], tuple[int | None, ...]]:
+        return {}
+
+    def whole(self, vignette: str, condition: str) -> tuple[int | None, ...]:
+        """Return a number per draw, None where it is incomplete.
+
+        Two draws of one vignette have one number if their whole outputs are equal, in whatever
+        conditions they stand.
+        """
+        key = (vignette, condition)
+        if key not in self._whole:
+            known = self._numbers.setdefault(vignette, {})
+            self._whole[key] = tuple(
+                known.setdefault(_frozen(t.outputs), len(known)) if t.complete else None
+                for t in self.rows.get(key, ())
+            )
+        return self._whole[key]
+
+    def collapsed(
+        self, vignettes: Sequence[str], condition: str, other: str, *, replicates: int = 2
+    ) -> tuple[bool, ...]:
+        """Return for each vignette whether its answers are copies of one, inside both arms.
+
+        Every draw is complete and repeats the whole output of the first, which takes at least
+        `replicates` draws; each block of a pooled row must repeat its own. Which of the two arms is
+        the swap cannot matter, so that a collapsed vignette that differs is a fair coin.
+        """
+        return tuple(
+            all(self._repeats(vignette, arm, replicates) for arm in (condition, other))
+            for vignette in vignettes
+        )
+
+    def _repeats(self, vignette: str, condition: str, replicates: int) -> bool:
+        row = self.whole(vignette, condition)
+        ends = (0, *accumulate(self.blocks.get((vignette, condition), (len(row),))))
+        return all(
+            end - start >= replicates and len({*row[start:end]}) == 1 and row[start] is not None
+            for start, end in pairwise(ends)
+        )
+
+    def same_outputs(self, vignettes: Sequence[str], condition: str, other: str) -> bool:
+        """Whether whole outputs repeat in two arms, in at least three draws each, and agree."""
+        return all(self.collapsed(vignettes, condition, other, replicates=3)) and all(
+            len({*self.whole(vignette, condition), *self.whole(vignette, other)}) == 1
+            for vignette in vignettes
+        )
 
 
 def _firsts(clusters: Sequence[str]) -> list[int]:
@@ -204,3 +273,12 @@ def _firsts(clusters: Sequence[str]) -> list[int]:
     for place, cluster in enumerate(clusters):
         places.setdefault(cluster, place)
     return list(places.values())
+
+
+def _frozen(value: object) -> Hashable:
+    """Return an output in a form that is equal, and has one hash, where outputs are equal."""
+    if isinstance(value, Mapping):
+        return frozenset((name, _frozen(inner)) for name, inner in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(_frozen(inner) for inner in value)
+    return value if isinstance(value, Hashable) else repr(value)
