@@ -139,7 +139,8 @@ def _enumerate(tables: Sequence[Floats]) -> Relabelled | None:
 def _distinct(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
     rounded = np.round(values, _DIGITS) + 0.0
     kept, where = np.unique(rounded, axis=0, return_inverse=True)
-    added: Floats = np.bincount(where.ravel(), weights=weights, minlength=len(kept))
+    added = np.zeros(len(kept))
+    np.add.at(added, where.ravel(), weights)
     return kept, added
 
 

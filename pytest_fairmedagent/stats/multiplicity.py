@@ -54,11 +54,11 @@ def inherited(chains: Sequence[Sequence[float]], n_groups: int | None = None) ->
     whole_chains = np.array([chain[-1] for chain in steps])
     shares = members - np.arange(len(steps))
     adjusted = []
-    for i, chain in enumerate(steps):
+    for i, own in enumerate(steps):
         others = np.sort(np.delete(whole_chains, i))
         # Smallest alpha at which r other groups are rejected in full, r = 0, 1, ...
         passed = np.concatenate(([0.0], np.maximum.accumulate(others * shares[:-1])))
-        reached = np.maximum(passed, np.multiply.outer(chain, shares)).min(axis=1)
+        reached = np.maximum(passed, np.multiply.outer(own, shares)).min(axis=1)
         adjusted.append([float(p) for p in np.minimum(1.0, reached)])
     return adjusted
 
