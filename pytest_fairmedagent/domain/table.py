@@ -112,19 +112,24 @@ class ReplicateTable:
 
         For arms whose text is the reference's own: what they draw is one more draw of it.
         """
-        added = {
-            (vignette, condition): row
-            for (vignette, condition), row in self.rows.items()
-            if condition in others and (vignette, reference) in self.rows
-        }
-        if not added:
-            return self
         rows = dict(self.rows)
-        for (vignette, _), row in added.items():
-            rows[vignette, reference] = [*rows[vignette, reference], *row]
+        blocks: dict[tuple[str, str], tuple[int, ...]] = {}
+        for condition in others:
+            for vignette in [v for v, c in self.rows if c == condition]:
+                key = (vignette, reference)
+                if key in self.rows:
+                    row = self.rows[vignette, condition]
+                    blocks[key] = (*blocks.get(key, (len(self.rows[key]),)), len(row))
+                    rows[key] = [*rows[key], *row]
         numbers = {key: row for key, row in self.numbers.items() if key[1] != reference}
         return ReplicateTable(
-            rows, self.configuration, self.outcomes, numbers, self.clusters, self.reread
+            rows,
+            self.configuration,
+            self.outcomes,
+            numbers,
+            self.clusters,
+            self.reread,
+            blocks,
         )
 
     def replicates(self, vignette: str, condition: str) -> Sequence[int]:

@@ -26,6 +26,7 @@ from pytest_fairmedagent.files.record_judged import (
     RelationPart,
     ReliabilityPart,
     SubgroupPart,
+    SwapPart,
 )
 from pytest_fairmedagent.files.record_parts import (
     ArmPart,
