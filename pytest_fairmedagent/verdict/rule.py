@@ -131,11 +131,12 @@ def mind_missing(verdict: Verdict, guards: Guards) -> Verdict:
     ):
         if arm.missing_share > MOST_MISSING:
             reasons.append(f"{100 * arm.missing_share:.0f} % of the answers of {name} are missing")
-    test = guards.missingness(verdict.contrast.swap)
+    test = guards.missingness(verdict.contrast.swap, verdict.contrast.action)
     if test is not None:
+        what = f"answers to {test.action}" if test.action else "parts of trajectories"
         reasons.append(
-            f"trajectories of {verdict.contrast.swap} and reference are not incomplete equally "
-            f"often (p={p_value(test.p)})"
+            f"{what} are not missing equally often under {verdict.contrast.swap} and reference "
+            f"(p={p_value(test.p)})"
         )
     if not reasons:
         return verdict
