@@ -20,6 +20,8 @@ from pytest_fairmedagent.stats import holm, runs_test, stratified_test
 LEVEL = 0.01
 MOST_MISSING = 0.10
 
+Cells = tuple[tuple[bool, ...], ...]  # for each vignette, of each draw
+
 
 @dataclass(frozen=True)
 class GuardTest:
@@ -78,12 +80,17 @@ class Guards:
                 )
         return reasons
 
-    def missingness(self, swap: str) -> GuardTest | None:
-        """Return the rejecting test that trajectories are incomplete more often in one arm."""
-        for test in self.rejecting:
-            if test.guard == "missingness" and test.condition == swap:
-                return test
-        return None
+    def missingness(self, swap: str, outcome: str) -> GuardTest | None:
+        """Return the rejecting test that a contrast's arms do not lack answers equally often.
+
+        Of the outcome itself, or else of whole trajectories; None where neither rejects.
+        """
+        found = {
+            test.action: test
+            for test in self.rejecting
+            if test.guard == "missingness" and test.condition == swap
+        }
+        return found.get(outcome) or found.get("")
 
 
 def check_guards(table: ReplicateTable, plan: Plan, vignettes: Sequence[str]) -> Guards:
@@ -157,14 +164,50 @@ def _halves(cell: Sequence[Any]) -> tuple[bool | None, ...]:
 def _missingness(
     table: ReplicateTable, plan: Plan, vignettes: Sequence[str], present: Sequence[str]
 ) -> list[GuardTest]:
-    found = []
-    base = table.incomplete(vignettes, plan.reference)
-    for condition in present:
-        if condition in (plan.reference, *plan.controls):
+    """Return the tests of every swap: of whole trajectories, and of each outcome by itself.
+
+    An outcome that is missing exactly where its trajectory is incomplete has no test of its own,
+    and outcomes that are always missing together have one p, which Holm counts once. Relabelling
+    trajectories cannot change what is missing together, so that counting by it costs no level.
+    """
+    swaps = [c for c in present if c != plan.reference and c not in plan.controls]
+    incomplete = _lost(table, vignettes, (plan.reference, *swaps), "")
+    found, p_of = [], {}
+    for name in ("", *plan.actions, *plan.further):
+        lost = _lost(table, vignettes, (plan.reference, *swaps), name)
+        if name and lost == incomplete:
             continue
-        arm = table.incomplete(vignettes, condition)
-        found.append((condition, "", stratified_test(arm.k, arm.n, base.k, base.n).p))
-    return _adjusted("missingness", found)
+        reference, *others = lost
+        for swap, arm in zip(swaps, others, strict=True):
+            if (swap, lost) not in p_of:
+                p_of[swap, lost] = stratified_test(*_counted(arm), *_counted(reference)).p
+            found.append((swap, name, (swap, lost)))
+    if not found:
+        return []
+    adjusted = dict(zip(p_of, holm(list(p_of.values())), strict=True))
+    return [
+        GuardTest("missingness", swap, name, p_of[key], float(adjusted[key]))
+        for swap, name, key in found
+    ]
+
+
+def _lost(
+    table: ReplicateTable, vignettes: Sequence[str], arms: Sequence[str], outcome: str
+) -> tuple[Cells, ...]:
+    """Return for each arm which answers are missing; of "", which trajectories are incomplete."""
+    if not outcome:
+        return tuple(
+            tuple(tuple(not t.complete for t in table.rows[v, arm]) for v in vignettes)
+            for arm in arms
+        )
+    return tuple(
+        tuple(tuple(x is None for x in table.labels(v, arm, outcome)) for v in vignettes)
+        for arm in arms
+    )
+
+
+def _counted(cells: Cells) -> tuple[list[int], list[int]]:
+    return [sum(cell) for cell in cells], [len(cell) for cell in cells]
 
 
 def _repeated(table: ReplicateTable) -> frozenset[str]:

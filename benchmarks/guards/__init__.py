@@ -1,0 +1,1 @@
+"""Simulations behind the guards; `benchmarks.guards_truth` runs them and writes their tables."""
