@@ -69,19 +69,22 @@ class Comparison:
     @cached_property
     def signed(self) -> SignedP:
         """The test of no mean gap that these cells allow: exact, or the cautious one of two."""
-        test = self.test
-        return signed_p(test.k_swap, test.m_swap, test.k_ref, test.n_ref)
+        return signed_p(self.test)
 
     @property
     def untestable(self) -> str:
         """Why these cells allow no test of a mean gap; "" where they do."""
-        return self.signed.balance.reason if self.weight else ""
+        if not self.weight or self.signed.mean_gap is None:
+            return ""
+        return self.signed.mean_gap.reason
 
     @cached_property
     def p(self) -> float:
         """p of "no mean gap", or of a mean gap of at most `minimum_gap`."""
         test = self.test
-        if not (self.minimum_gap and self.weight):
+        if not self.weight:
+            return 1.0
+        if not self.minimum_gap:
             return self.signed.p
         counts = (test.k_swap, test.m_swap, test.k_ref, test.n_ref)
         return max(self.signed.p, minimum_gap_p(*counts, minimum=self.minimum_gap))

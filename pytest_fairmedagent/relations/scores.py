@@ -51,10 +51,21 @@ class ScoreComparison:
     def measured(self) -> bool:
         return not math.isnan(self.floor)
 
+    columns = ("",)
+    once: tuple[str, ...] = ()
+
     @property
-    def imbalance(self) -> float:
-        m, n = self.test.m_total, self.test.n_total
-        return max(m / n, n / m) if m and n else math.nan
+    def untestable(self) -> str:
+        return unbalanced(self.swap.n, self.reference.n)
+
+    @property
+    def identical_bound(self) -> float:
+        """inf: that answers repeat bounds how often they differ, and not by how much."""
+        return math.inf
+
+    @property
+    def unvaried(self) -> tuple[int, str]:
+        return alike(self.swap, self.reference)
 
     @property
     def p(self) -> float:
@@ -193,6 +204,20 @@ def compare_scores(
     test = stratified_wilcoxon(*cells, n_resamples=N_RESAMPLES)
     same = table.same_outputs(vignettes, contrast.swap, reference)
     return ScoreComparison(contrast, outcome.kind, outcome.unit, swap, base, test, once, same)
+
+
+def unbalanced(m: Sequence[int], n: Sequence[int]) -> str:
+    """Return why cells of unequal size allow no test of a mean gap; "" where they do."""
+    ratios = [max(a / b, b / a) for a, b in zip(m, n, strict=True) if a and b]
+    if ratios and max(ratios) / min(ratios) > 2:
+        return f"one arm has up to {max(ratios):.3g} times the answers of the other in a vignette"
+    return ""
+
+
+def alike(swap: Readings, reference: Readings) -> tuple[int, str]:
+    """Return in how many vignettes no answer of both arms varied, and that in words."""
+    cells = zip(swap.cells, reference.cells, strict=True)
+    return sum(len({*x, *y}) == 1 for x, y in cells), "all answers were alike in each"
 
 
 def unanimous(arm: Readings) -> bool:

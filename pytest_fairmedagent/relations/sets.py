@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pytest_fairmedagent.domain import Contrast, Readings, ReplicateTable
-from pytest_fairmedagent.relations.scores import unanimous
+from pytest_fairmedagent.relations.scores import alike, unanimous, unbalanced
 from pytest_fairmedagent.relations.words import number, p_value
 from pytest_fairmedagent.stats import (
     ShamGuard,
     StratifiedTest,
     holm,
+    identical_bound,
     set_contrast,
     sham_guard,
     stratified_test,
@@ -77,10 +78,23 @@ class SetComparison:
     def measured(self) -> bool:
         return not math.isnan(self.floor)
 
+    once: tuple[str, ...] = ()
+
     @property
-    def imbalance(self) -> float:
-        m, n = sum(self.swap.n), sum(self.reference.n)
-        return max(m / n, n / m) if m and n else math.nan
+    def columns(self) -> tuple[str, ...]:
+        return tuple(element.name for element in self.elements if element.name) or ("",)
+
+    @property
+    def untestable(self) -> str:
+        return unbalanced(self.swap.n, self.reference.n)
+
+    @property
+    def identical_bound(self) -> float:
+        return identical_bound(self.swap.n, self.reference.n)
+
+    @property
+    def unvaried(self) -> tuple[int, str]:
+        return alike(self.swap, self.reference)
 
     @property
     def p(self) -> float:

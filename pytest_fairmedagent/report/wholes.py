@@ -40,7 +40,7 @@ def whole_entry(
     }
 
 
-def wholes_by_place(record: Record, entries: Iterable[Record]) -> dict[tuple[Any, ...], Record]:
+def wholes_by_place(record: Record, entries: Iterable[Record]) -> dict[tuple[Any, ...], Any]:
     """Return the swaps of a record that these contrasts are outcomes of, by `place`."""
     wanted = {place(entry) for entry in entries}
     return {place(e): e for e in record.get("swaps") or () if place(e) in wanted}

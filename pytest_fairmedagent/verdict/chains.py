@@ -152,7 +152,8 @@ def adjusted(chains: Mapping[Contrast, Chain], family: Family) -> Adjusted:
         return Adjusted({}, dict(zip(found, map(float, q), strict=True)))
     steps = [chain.steps for chain in chains.values()]
     rows = inherited(steps, n_groups=family.n_groups) if steps else []
-    whole, members = {}, {}
+    whole: dict[Contrast, float] = {}
+    members: dict[Contrast, float] = {}
     for (first, chain), row in zip(chains.items(), rows, strict=True):
         whole[first] = row[0]
         ordered = sorted(chain.members, key=lambda c: (chain.members[c], c))

@@ -41,9 +41,8 @@ def p_at_worst(comparison: Measured) -> float:
     """
     if not isinstance(comparison, Comparison) or not comparison.gap:
         return 1.0
-    filled = _filled(comparison, 1.0 if comparison.gap > 0 else -1.0)
-    sign = stratified_test(*filled).gap * comparison.gap
-    return signed_p(*filled).p if sign > 0 else 1.0
+    test = stratified_test(*_filled(comparison, 1.0 if comparison.gap > 0 else -1.0))
+    return signed_p(test).p if test.gap * comparison.gap > 0 else 1.0
 
 
 def mind_missing(verdict: Verdict, reasons: tuple[str, ...]) -> Verdict:
@@ -75,7 +74,8 @@ def _filled(comparison: Comparison, sign: float) -> Cells:
     swap, base = comparison.swap, comparison.reference
     cells = worst_case(swap.k, swap.n, swap.missing, base.k, base.n, base.missing, sign=sign)
     if comparison.deterministic:  # copies of one answer count once here too
-        return _once(*(part[swap.firsts] for part in cells), sign)
+        k, m, j, n = (part[swap.firsts] for part in cells)
+        return _once(k, m, j, n, sign)
     return cells
 
 
