@@ -89,6 +89,7 @@ class FamilyPart(Part):
     margins: list[Any] = Field(default=[], description="of outcomes that are no actions, in units")
     relation: str = Field(default="", description="a test of the user's own, and its version")
     variants: list[Any] = Field(default=[], description="vignette to its variants' ids and digests")
+    minimum_gap: float = Field(default=0.0, description="largest gap that is not tested against")
 
 
 class PlanPart(Part):
@@ -99,6 +100,7 @@ class PlanPart(Part):
     sequential: Literal["off", "gs", "e"] = "off"
     confounded: list[dict[str, Any]] = Field(default=[], description="where a gap can be right")
     outcomes: list[list[str]] = Field(default=[], description="the user's: id, kind, digest")
+    pooled: bool = Field(default=False, description="draws of identical arms are the reference's")
 
 
 class FloorPart(Part):

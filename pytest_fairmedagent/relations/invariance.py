@@ -113,6 +113,8 @@ class Comparison:
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         test = self.test
+        if not self.weight:
+            return -1.0, 1.0
         return gap_interval(test.k_swap, test.m_swap, test.k_ref, test.n_ref, confidence)
 
     hull = interval

@@ -39,12 +39,12 @@ def judge_family(
     *,
     ended_at: int | None = None,
 ) -> tuple[list[Verdict], list[SwapVerdict]]:
-    """Return the verdicts of the members of a family that were run, and those of their swaps.
+    """Return the verdicts of a family's members, and those of their swaps, in registered order.
 
     A contrast has the verdict of the first look that decides it, so that what is drawn for others
     later changes nothing. A run that `ended_at` fewer replicates is judged at the looks it reached.
     All registered outcomes of a swap are judged, whichever of them were asked for: its trajectories
-    hold them all, and selecting fewer must not change what is said.
+    hold them all, and selecting fewer must not change what is said of any.
     """
     looks = _looks(plan, family, ended_at)
     groups = list(dict.fromkeys(family.together(contrast) for contrast in members))
@@ -66,7 +66,7 @@ def judge_family(
     if plan.sequential == OFF:  # the test of excess has no sequential form
         found.verdicts |= flag_heterogeneous(found.verdicts, raw[-1], plan, family)
     return (
-        [flag_unvaried(found.verdicts[contrast]) for contrast in members],
+        [flag_unvaried(found.verdicts[contrast]) for group in groups for contrast in group],
         [found.swaps[group[0]] for group in groups if group[0] in found.swaps],
     )
 

@@ -17,7 +17,7 @@ from pytest_fairmedagent.stats import PooledFloor, benjamini_hochberg, pooled_fl
 from pytest_fairmedagent.verdict.family import judge_family
 from pytest_fairmedagent.verdict.judgement import Judgement
 from pytest_fairmedagent.verdict.result import INCONCLUSIVE, Apart, Verdict
-from pytest_fairmedagent.verdict.swaps import DECIDED, SwapVerdict
+from pytest_fairmedagent.verdict.swaps import DECIDED, SwapVerdict, again
 
 
 def judge(
@@ -45,8 +45,11 @@ def judge(
         members = [contrast for contrast in family.members if contrast in wanted]
         if members and not family.relation:  # a relation of the user's own is its test
             found, wholes = judge_family(table, plan, family, members, guards, ended_at=ended_at)
-            verdicts += [mind_looks(verdict, earlier_looks) for verdict in found]
+            verdicts += found
             swaps += wholes
+    verdicts = [mind_looks(verdict, earlier_looks) for verdict in verdicts]
+    swaps = [again(whole, verdicts) for whole in swaps]
+    verdicts = [verdict for verdict in verdicts if verdict.contrast in wanted]
     floors, apart = _floors(table, plan, drawn), _apart(table, plan, verdicts)
     return Judgement(plan, tuple(verdicts), floors, guards, tuple(drawn), apart, tuple(swaps))
 
@@ -121,5 +124,5 @@ def undecided(table: ReplicateTable, plan: Plan, going: Iterable[Contrast]) -> f
             on.update(members)
             continue
         verdicts, _ = judge_family(table, plan, family, members, nothing)
-        on |= {verdict.contrast for verdict in verdicts if verdict.status not in DECIDED}
+        on |= {v.contrast for v in verdicts if v.contrast in left and v.status not in DECIDED}
     return frozenset(on)

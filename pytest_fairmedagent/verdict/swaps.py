@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_fairmedagent.domain import Contrast, Family
@@ -106,6 +107,13 @@ class SwapVerdict:
         """The headline, and below it that of each outcome."""
         lines = [self.headline, *(f"  {verdict.headline}" for verdict in self.verdicts)]
         return "\n".join([*lines, *(f"  flag: {flag}" for flag in self.flags)])
+
+
+def again(whole: SwapVerdict, verdicts: Sequence[Verdict]) -> SwapVerdict:
+    """Return the verdict of a swap after something was said of its outcomes since."""
+    of = {verdict.contrast: verdict for verdict in verdicts}
+    found = tuple(of.get(verdict.contrast, verdict) for verdict in whole.verdicts)
+    return judge_swap(found, whole.p, whole.p_adjusted) if found != whole.verdicts else whole
 
 
 def judge_swap(verdicts: tuple[Verdict, ...], p: float, p_adjusted: float) -> SwapVerdict:
