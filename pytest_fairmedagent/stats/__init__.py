@@ -36,7 +36,7 @@ from .planning import (
     smallest_detectable_gap,
 )
 from .rank import Spearman, spearman
-from .scores import ScoreTest, stratified_wilcoxon
+from .scores import ESTIMANDS, MEAN, SUPERIORITY, ScoreTest, score_test, stratum_gaps
 from .sequential import (
     EProcess,
     confidence_sequence,
@@ -57,6 +57,9 @@ from .signflip import SignFlip, sign_flip_test, standardised_differences
 from .votes import VoteFloor, pass_hat_k, rarefied_flags, vote_cell, vote_floor
 
 __all__ = [
+    "ESTIMANDS",
+    "MEAN",
+    "SUPERIORITY",
     "ArityMatched",
     "Design",
     "EProcess",
@@ -125,6 +128,7 @@ __all__ = [
     "rarefied_flags",
     "rate_law",
     "runs_test",
+    "score_test",
     "set_contrast",
     "sham_guard",
     "sign_flip_test",
@@ -135,7 +139,7 @@ __all__ = [
     "spending_levels",
     "standardised_differences",
     "stratified_test",
-    "stratified_wilcoxon",
+    "stratum_gaps",
     "tarone_holm",
     "tost",
     "vote_cell",
