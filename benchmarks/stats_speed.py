@@ -130,11 +130,11 @@ def others() -> None:
     k, j = rng.binomial(10, rng.random((2, 300)))
     line("excess test, V=300, R=10", best_ms(lambda: stats.excess_test(k, j, 10)), "note: 15")
     scores = rng.integers(1, 6, (2, 40, 10)).tolist()
-    line("stratified Wilcoxon, V=40, R=10, five grades",
-         best_ms(lambda: stats.stratified_wilcoxon(*scores), 3))  # fmt: skip
+    line("studentised permutation, V=40, R=10, five grades",
+         best_ms(lambda: stats.score_test(*scores), 3))  # fmt: skip
     urgency = rng.integers(0, 101, (2, 16, 10)).tolist()
-    line("stratified Wilcoxon, V=16, R=10, scores 0 to 100, laws remembered",
-         best_ms(lambda: stats.stratified_wilcoxon(*urgency), 1, 2))  # fmt: skip
+    line("studentised permutation, V=16, R=10, scores 0 to 100, laws remembered",
+         best_ms(lambda: stats.score_test(*urgency), 1, 2))  # fmt: skip
     cells = rng.integers(0, 2, (300, 10)).tolist()
     line("runs test, V=300, R=10", best_ms(lambda: stats.runs_test(cells), 3))
 

@@ -133,6 +133,7 @@ class InUnitsPart(Part):
     interval: Ends
     floor: float | None
     floor_is: str
+    estimand: str = Field(default="", description="what gap, interval, p and floor are of")
     p: Rate
     config_digest: str
     run: Count | None = Field(default=None, description="number of its run")

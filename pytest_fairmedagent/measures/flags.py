@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pytest_fairmedagent.domain import OUTCOMES, Condition, Outcome, ReplicateTable
 from pytest_fairmedagent.domain.flags import counted_flags
 from pytest_fairmedagent.measures._rows import outcome_of, readings
-from pytest_fairmedagent.stats import ScoreTest, SetContrast, set_contrast, stratified_wilcoxon
+from pytest_fairmedagent.stats import ScoreTest, SetContrast, score_test, set_contrast
 from pytest_fairmedagent.stats._result import Result
 
 
@@ -67,7 +67,7 @@ def compare_flags(
         swap=swap.id,
         reference=reference.id,
         vignettes=tuple(vignettes),
-        number=stratified_wilcoxon(*numbers, rng=rng),
+        number=score_test(*numbers, rng=rng),
         sets=set_contrast(*arms, n_resamples=n_resamples, rng=rng),
         left_out=left_out,
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_fairmedagent.domain import OUTCOMES, ReferenceOrders, ReplicateTable, Vignette
 from pytest_fairmedagent.measures._rows import readings
-from pytest_fairmedagent.stats import ScoreTest, SetContrast, set_contrast, stratified_wilcoxon
+from pytest_fairmedagent.stats import ScoreTest, SetContrast, score_test, set_contrast
 from pytest_fairmedagent.stats._result import Result
 
 
@@ -89,4 +89,4 @@ def _shift(
         ]
         for rows in (swap, reference)
     ]
-    return stratified_wilcoxon(*arms, rng=rng) if arms[0] else None
+    return score_test(*arms, rng=rng) if arms[0] else None

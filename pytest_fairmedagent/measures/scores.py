@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pytest_fairmedagent.domain import Outcome, ReplicateTable
 from pytest_fairmedagent.measures._rows import outcome_of, readings
-from pytest_fairmedagent.stats import ScoreTest, stratified_wilcoxon
+from pytest_fairmedagent.stats import ScoreTest, score_test
 from pytest_fairmedagent.stats._result import Result
 
 
@@ -17,8 +17,8 @@ class ScoreShift(Result):
     """A number under a swap and under its reference.
 
     `test` holds the signed mean difference, the mean absolute difference (MASD) and that within the
-    arms, its floor; superiority, and exact p-values. `transitions` maps (level under the reference,
-    level under the swap) to its share of cross pairs, each vignette counting alike; `up`, `down`
+    arms, its floor; superiority, and p of the mean difference. `transitions` maps (level under the
+    reference, level under the swap) to its share of cross pairs, each vignette counting alike; `up`, `down`
     and `same` in 0..1 sum them. `missing_swap` and `missing_ref` count trials without the number.
     """
 
@@ -88,7 +88,7 @@ def score_shift(
         swap=swap,
         reference=reference,
         vignettes=tuple(vignettes),
-        test=stratified_wilcoxon(x, y, unit=unit, rng=rng),
+        test=score_test(x, y, unit=unit, rng=rng),
         transitions=_transitions(x, y),
         missing_swap=sum(row.count(None) for row in x),
         missing_ref=sum(row.count(None) for row in y),

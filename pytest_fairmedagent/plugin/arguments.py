@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from pytest_fairmedagent.domain import BINARY, Outcome
+from pytest_fairmedagent.domain import BINARY, ORDINAL, Outcome
 from pytest_fairmedagent.errors import PlanError, closest
 
 MARK_ARGUMENTS = (
@@ -64,6 +64,11 @@ def margins_of(
         is_number = isinstance(margin, (int, float)) and not isinstance(margin, bool)
         if not is_number or not 0 < margin < math.inf:
             raise PlanError(f"the margin of {name} is {margin!r}, expected a number above 0")
+        if known[name].kind == ORDINAL and margin >= 1:
+            raise PlanError(
+                f"the margin of {name} is {margin!r}, expected a share of pairs, below 1: levels "
+                "have no distances, so what is tested is how much more often one is higher"
+            )
     return tuple((name, float(given[name]) if name in given else None) for name in further)
 
 

@@ -10,30 +10,53 @@ from statistics import NormalDist
 
 import numpy as np
 
-from pytest_fairmedagent.domain import Contrast, Readings, ReplicateTable
-from pytest_fairmedagent.relations.words import amount
-from pytest_fairmedagent.stats import ScoreTest, stratified_wilcoxon
+from pytest_fairmedagent.domain import ORDINAL, Contrast, Readings, ReplicateTable
+from pytest_fairmedagent.domain.band import SCALES
+from pytest_fairmedagent.relations.words import amount, number
+from pytest_fairmedagent.stats import (
+    MEAN,
+    SUPERIORITY,
+    ScoreTest,
+    identical_bound,
+    score_test,
+    stratum_gaps,
+)
 
-N_RESAMPLES = 9999  # where the exact law of the rank sum is too long
+N_RESAMPLES = 9999  # where the relabellings are too many to be listed
 
 
 @dataclass(frozen=True)
 class ScoreComparison:
-    """One contrast of numbers: the stratified rank test, and the mean signed difference.
+    """One contrast of numbers: a studentised permutation test of what is reported.
 
-    `test` is exact given the vignettes (van Elteren's), or permutes labels inside them, seeded. The
-    gap is the mean difference in the outcome's own units, the floor the mean absolute difference of
-    two replicates of one arm. `deterministic` as for actions: each vignette then counts once.
+    Of a score the mean difference, in the outcome's own units. Of levels net superiority, in -1..1:
+    how much more often the swap is given a higher level than a lower one, against the reference on
+    the same vignette; levels have an order and no distances, so their mean says nothing. `test`,
+    gap, interval, floor and detectable gap are all of that one `estimand`. `deterministic` as for
+    actions: each vignette then counts once, and so do those in `once`, where whole outputs repeat
+    inside both arms.
     """
 
     contrast: Contrast
     kind: str
-    unit: str
     swap: Readings
     reference: Readings
     test: ScoreTest
     deterministic: bool
     identical: bool
+    levels: str
+    once: tuple[str, ...] = ()
+
+    columns = ("",)
+
+    @property
+    def estimand(self) -> str:
+        return self.test.estimand
+
+    @property
+    def unit(self) -> str:
+        """What the gap is in: the outcome's own unit, or net superiority, by its name."""
+        return self.levels if self.estimand == MEAN else SUPERIORITY
 
     @property
     def vignettes(self) -> tuple[str, ...]:
@@ -45,23 +68,31 @@ class ScoreComparison:
 
     @property
     def floor(self) -> float:
-        return (_spread(self.swap.cells) + _spread(self.reference.cells)) / 2
+        """Of two replicates of one arm: mean absolute difference, or share that differs."""
+        arms = [_within(arm.cells, self.estimand) for arm in (self.swap, self.reference)]
+        return sum(arms) / 2
 
     @property
     def measured(self) -> bool:
         return not math.isnan(self.floor)
 
-    columns = ("",)
-    once: tuple[str, ...] = ()
-
     @property
     def untestable(self) -> str:
-        return unbalanced(self.swap.n, self.reference.n)
+        """Nothing: the arms may be of any size, for each has a variance of its own."""
+        return ""
+
+    @property
+    def widest(self) -> float:
+        """The largest gap that a single pair of answers can have; inf where that is not known."""
+        if self.estimand == SUPERIORITY:
+            return 1.0
+        low, high = SCALES.get(self.contrast.action, (-math.inf, math.inf))
+        return high - low
 
     @property
     def identical_bound(self) -> float:
-        """inf: that answers repeat bounds how often they differ, and not by how much."""
-        return math.inf
+        """Bound of the gap where all outputs repeat and agree: how often, times how far."""
+        return self.widest * identical_bound(self.swap.n, self.reference.n)
 
     @property
     def unvaried(self) -> tuple[int, str]:
@@ -71,27 +102,18 @@ class ScoreComparison:
     def p(self) -> float:
         return self.test.p
 
-    @cached_property
+    @property
     def p_attainable(self) -> float:
-        """The smallest p of these pooled scores: the swap has the highest of every vignette."""
-        least = 0.0 if self.test.method == "exact" else 2 / (1 + N_RESAMPLES)
-        ends = [
-            math.prod([_share_of_top(x.tolist(), y.tolist(), sign) for x, y in self.test.strata])
-            for sign in (1.0, -1.0)
-        ]
-        return min(1.0, max(least, 2 * min(ends)))
+        """The smallest p that these pooled scores allow."""
+        return self.test.p_attainable
 
     @property
     def gap(self) -> float:
-        return self.test.difference
+        return self.test.gap
 
     @property
     def unclear(self) -> str:
-        if self.test.difference * self.test.superiority < 0:
-            return (
-                f"means and ranks point in two directions: mean difference {self.gap:+.3g} "
-                f"{self.unit}, higher minus lower {self.test.superiority:+.3f}"
-            )
+        """Nothing: the sign of the gap is that of what is tested."""
         return ""
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
@@ -100,10 +122,9 @@ class ScoreComparison:
     hull = interval
 
     def detectable(self, alpha: float, n_members: int, power: float) -> float:
-        """Return the mean difference that is found with this power at alpha / n_members."""
-        z = NormalDist().inv_cdf
-        error = math.sqrt(self.test.null_var + self.test.unit**2 / 4) / self.weight
-        return (z(1 - alpha / (2 * n_members)) + z(power)) * error
+        """Return the gap that is found with this power at alpha / n_members."""
+        quantile = self.test.quantile(alpha / (2 * n_members))
+        return (quantile + NormalDist().inv_cdf(power)) * self.test.error()
 
     def against_shams(self, table: ReplicateTable, shams: Sequence[str]) -> ScoreShams | None:
         arms = [
@@ -114,15 +135,21 @@ class ScoreComparison:
         if not arms:
             return None
         cases = table.clusters_of(self.vignettes)
-        surface = [_moved(arm, self.reference.cells, cases) for arm in arms]
+        surface = [_moved(arm, self.reference.cells, cases, self.estimand) for arm in arms]
         tau2 = max(0.0, math.fsum(surface) / len(surface))  # nan stays nan, and passes nothing
-        gaps = tuple(stratified_wilcoxon(self.swap.cells, arm).difference for arm in arms)
+        gaps = tuple(_gap(self.swap.cells, arm, self.estimand) for arm in arms)
         cells = zip(cases, self.swap.cells, self.reference.cells, strict=True)
         n_cases = len({case for case, x, y in cells if x and y})
-        return ScoreShams(self.gap, self.test.null_var / self.weight**2, tau2, gaps, n_cases)
+        return ScoreShams(self.gap, self.test.error() ** 2, tau2, gaps, n_cases)
 
     def told(self, interval: tuple[float, float]) -> str:
         low, high = interval
+        if self.estimand == SUPERIORITY:
+            return (
+                f"net superiority {self.gap:+.2f} [{low:.2f}, {high:.2f}] (pairs with a higher "
+                f"answer under the swap, less those with a lower one), floor {number(self.floor)} "
+                "(pairs within arms that differ)"
+            )
         return (
             f"mean difference {self.gap:+.3g} {self.unit} [{low:.3g}, {high:.3g}], "
             f"floor {amount(self.floor, self.unit)} (mean absolute difference within arms)"
@@ -130,27 +157,42 @@ class ScoreComparison:
 
     def lines(self) -> list[str]:
         test = self.test
-        cells = zip(self.vignettes, self.swap.cells, self.reference.cells, strict=True)
+        found = stratum_gaps(self.swap.cells, self.reference.cells, estimand=self.estimand)
         sign = 1 if self.gap >= 0 else -1
         shifts = sorted(
-            ((sign * (_mean(x) - _mean(y)), vignette) for vignette, x, y in cells if x and y),
+            (
+                (sign * gap, vignette)
+                for vignette, (gap, _) in zip(self.vignettes, found, strict=True)
+                if not math.isnan(gap)
+            ),
             key=lambda shift: (-shift[0], shift[1]),
         )
         carriers = ", ".join(f"{vignette} {sign * shift:+.3g}" for shift, vignette in shifts[:3])
         lines = [
-            f"mean absolute difference across arms {amount(test.absolute_difference, self.unit)}; "
-            f"a swap score is higher more often than lower by {test.superiority:+.3f} "
-            f"({test.method} stratified rank test, {test.m_total} and {test.n_total} scores)"
+            f"{self._beside}; p is of the {self.estimand} ({test.method} studentised test by "
+            f"relabelling, {test.m_total} and {test.n_total} answers)"
         ]
         return [*lines, f"the vignettes that carry it: {carriers}"] if self.gap else lines
+
+    @property
+    def _beside(self) -> str:
+        """What is told beside the gap and not tested, in words."""
+        test = self.test
+        if self.estimand == SUPERIORITY:
+            return f"mean difference {test.difference:+.3g} {self.levels}, not tested"
+        return (
+            "mean absolute difference across arms "
+            f"{amount(test.absolute_difference, self.unit)}; net superiority "
+            f"{test.superiority:+.3f}, not tested"
+        )
 
 
 @dataclass(frozen=True)
 class ScoreShams:
-    """A mean difference against what shams do, by the rule of `stats.sham_guard`.
+    """A gap against what shams do, by the rule of `stats.sham_guard`.
 
-    `variance` is that of the difference by sampling, `tau2` the mean square by which a sham moves a
-    vignette's mean, both in squared units; `gaps` are the differences to each sham.
+    `variance` is that of the gap by sampling, `tau2` the mean square by which a sham moves a
+    vignette, both in squared units; `gaps` are those to each sham.
     """
 
     gap: float
@@ -165,7 +207,7 @@ class ScoreShams:
 
     @property
     def statistic(self) -> float:
-        total = self.variance + self.tau2 / self.n_vignettes
+        total = self.variance + self.tau2 / max(1, self.n_vignettes)
         if math.isnan(total):
             return 0.0
         return abs(self.gap) / math.sqrt(total) if total else math.inf
@@ -178,6 +220,32 @@ class ScoreShams:
 
         return float(special.stdtrit(self.n_vignettes - 1, 0.975))
 
+    @cached_property
+    def p_sham(self) -> float:
+        """Two-sided p, in 0..1, of "no more than surface noise": t over vignettes.
+
+        1 where the sign is not the same against every sham, or where surface noise could not be
+        measured. One vignette has none over vignettes: there the sign alone can be asked, so p is 1
+        or 0.
+        """
+        if not self.same_sign or math.isnan(self.tau2):
+            return 1.0
+        if self.n_vignettes < 2:
+            return 0.0
+        from scipy import special
+
+        return min(1.0, 2 * float(special.stdtr(self.n_vignettes - 1, -self.statistic)))
+
+    @property
+    def p(self) -> float:
+        return self.p_sham
+
+    @property
+    def shrink(self) -> float:
+        """The factor, at least 1, by which surface noise widens the noise of the gap."""
+        surface = self.tau2 / max(1, self.n_vignettes)
+        return math.sqrt(1 + surface / self.variance) if surface > 0 else 1.0
+
     @property
     def passes(self) -> bool:
         return self.same_sign and self.statistic > self.quantile
@@ -185,7 +253,7 @@ class ScoreShams:
     def __str__(self) -> str:
         verb = "exceeds" if self.passes else "does not exceed"
         return (
-            f"the difference {self.gap:+.3g} {verb} surface noise: statistic {self.statistic:.2f} "
+            f"the gap {self.gap:+.3g} {verb} surface noise: statistic {self.statistic:.2f} "
             f"against {self.quantile:.2f}, tau2 {self.tau2:.3g} from {len(self.gaps)} shams, "
             f"{'same sign' if self.same_sign else 'not the same sign'} against every sham"
         )
@@ -196,22 +264,31 @@ def compare_scores(
 ) -> ScoreComparison:
     """Return the comparison of one swap with its reference on an ordinal or score outcome."""
     outcome = table.outcomes[contrast.action]
-    swap = table.readings(vignettes, contrast.swap, contrast.action)
-    base = table.readings(vignettes, reference, contrast.action)
-    once = unanimous(swap) and unanimous(base)
-    arms = (swap, base)
-    cells = [[a.cells[i][:1] for i in a.firsts] if once else a.cells for a in arms]
-    test = stratified_wilcoxon(*cells, n_resamples=N_RESAMPLES)
-    same = table.same_outputs(vignettes, contrast.swap, reference)
-    return ScoreComparison(contrast, outcome.kind, outcome.unit, swap, base, test, once, same)
-
-
-def unbalanced(m: Sequence[int], n: Sequence[int]) -> str:
-    """Return why cells of unequal size allow no test of a mean gap; "" where they do."""
-    ratios = [max(a / b, b / a) for a, b in zip(m, n, strict=True) if a and b]
-    if ratios and max(ratios) / min(ratios) > 2:
-        return f"one arm has up to {max(ratios):.3g} times the answers of the other in a vignette"
-    return ""
+    conditions = (contrast.swap, reference)
+    swap, base = (table.readings(vignettes, c, contrast.action) for c in conditions)
+    deterministic = unanimous(swap) and unanimous(base)
+    once = table.collapsed(vignettes, contrast.swap, reference)
+    if deterministic:
+        arms = [[a.cells[i][:1] for i in a.firsts] for a in (swap, base)]
+    else:
+        arms = [
+            list(table.readings(vignettes, c, contrast.action, once=once).cells) for c in conditions
+        ]
+    return ScoreComparison(
+        contrast,
+        outcome.kind,
+        swap,
+        base,
+        score_test(
+            *arms,
+            estimand=SUPERIORITY if outcome.kind == ORDINAL else MEAN,
+            n_resamples=N_RESAMPLES,
+        ),
+        deterministic,
+        identical=table.same_outputs(vignettes, contrast.swap, reference),
+        levels=outcome.unit,
+        once=tuple(v for v, repeats in zip(vignettes, once, strict=True) if repeats),
+    )
 
 
 def alike(swap: Readings, reference: Readings) -> tuple[int, str]:
@@ -225,40 +302,34 @@ def unanimous(arm: Readings) -> bool:
     return all(len(cell) >= 2 and len(set(cell)) == 1 for cell in arm.cells)
 
 
-def _mean(cell: Sequence[float]) -> float:
-    return math.fsum(cell) / len(cell)
+def _gap(swap: Sequence[Sequence[float]], other: Sequence[Sequence[float]], estimand: str) -> float:
+    gaps = [gap for gap, _ in stratum_gaps(swap, other, estimand=estimand) if not math.isnan(gap)]
+    return math.fsum(gaps) / len(gaps) if gaps else math.nan
 
 
-def _spread(cells: Sequence[Sequence[float]]) -> float:
-    """Mean absolute difference over the replicate pairs of an arm; nan without pairs."""
+def _within(cells: Sequence[Sequence[float]], estimand: str) -> float:
+    """Floor over the replicate pairs of an arm: mean absolute difference, or share; nan without."""
     pairs = sum(len(cell) * (len(cell) - 1) for cell in cells)
-    apart = sum(float(np.abs(np.subtract.outer(cell, cell)).sum()) for cell in cells if cell)
-    return apart / pairs if pairs else math.nan
+    apart = [np.abs(np.subtract.outer(cell, cell)) for cell in cells if cell]
+    if estimand == SUPERIORITY:
+        apart = [np.sign(found) for found in apart]
+    return math.fsum(float(found.sum()) for found in apart) / pairs if pairs else math.nan
 
 
 def _moved(
-    arm: Sequence[Sequence[float]], base: Sequence[Sequence[float]], cases: Sequence[str]
+    arm: Sequence[Sequence[float]],
+    base: Sequence[Sequence[float]],
+    cases: Sequence[str],
+    estimand: str,
 ) -> float:
-    """Mean square by which an edit moves the mean of a case, sampling taken off; or nan."""
+    """Mean square by which an edit moves a case, sampling taken off; or nan."""
     rows: dict[str, list[tuple[float, float]]] = {}
-    for case, x, y in zip(cases, arm, base, strict=True):
-        if len(x) > 1 and len(y) > 1:
-            rows.setdefault(case, []).append((_mean(x) - _mean(y), _error(x) + _error(y)))
-    found = [
-        (sum(shift for shift, _ in row) ** 2 - sum(error for _, error in row)) / len(row) ** 2
+    found = stratum_gaps(arm, base, estimand=estimand)
+    for case, (gap, variance) in zip(cases, found, strict=True):
+        if not math.isnan(variance):
+            rows.setdefault(case, []).append((gap, variance))
+    squares = [
+        (sum(gap for gap, _ in row) ** 2 - sum(variance for _, variance in row)) / len(row) ** 2
         for row in rows.values()
     ]
-    return math.fsum(found) / len(found) if found else math.nan
-
-
-def _error(cell: Sequence[float]) -> float:
-    return float(np.var(cell, ddof=1)) / len(cell)
-
-
-def _share_of_top(x: Sequence[float], y: Sequence[float], sign: float) -> float:
-    """Chance, by relabelling, that the swap arm of one vignette has its highest scores."""
-    pooled = sorted((sign * value for value in (*x, *y)), reverse=True)
-    m = len(x)
-    edge = pooled[m - 1]
-    tied, taken = pooled.count(edge), pooled[:m].count(edge)
-    return math.comb(tied, taken) / math.comb(len(pooled), m)
+    return math.fsum(squares) / len(squares) if squares else math.nan

@@ -8,15 +8,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pytest_fairmedagent.domain import Contrast, Readings, ReplicateTable
-from pytest_fairmedagent.relations.scores import alike, unanimous, unbalanced
+from pytest_fairmedagent.relations.scores import alike, unanimous
 from pytest_fairmedagent.relations.words import number, p_value
 from pytest_fairmedagent.stats import (
     ShamGuard,
     StratifiedTest,
+    gap_interval,
     holm,
     identical_bound,
     set_contrast,
     sham_guard,
+    signed_p,
     stratified_test,
 )
 
@@ -37,6 +39,13 @@ class Element:
     test: StratifiedTest
     p: float
 
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Interval of the gap, in -1..1."""
+        t = self.test
+        if not t.weight:
+            return -1.0, 1.0
+        return gap_interval(t.k_swap, t.m_swap, t.k_ref, t.n_ref, confidence)
+
 
 @dataclass(frozen=True)
 class SetComparison:
@@ -55,6 +64,7 @@ class SetComparison:
     elements: tuple[Element, ...]
     deterministic: bool
     identical: bool
+    once: tuple[str, ...] = ()
 
     @property
     def vignettes(self) -> tuple[str, ...]:
@@ -78,15 +88,14 @@ class SetComparison:
     def measured(self) -> bool:
         return not math.isnan(self.floor)
 
-    once: tuple[str, ...] = ()
-
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(element.name for element in self.elements if element.name) or ("",)
 
     @property
     def untestable(self) -> str:
-        return unbalanced(self.swap.n, self.reference.n)
+        """Nothing: where arms are of unequal size, members are tested for no mean gap."""
+        return ""
 
     @property
     def identical_bound(self) -> float:
@@ -120,11 +129,11 @@ class SetComparison:
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Interval of the leading member's gap, wide enough for having been picked."""
-        return self.leading.test.interval(1 - (1 - confidence) / len(self.elements))
+        return self.leading.interval(1 - (1 - confidence) / len(self.elements))
 
     def hull(self, confidence: float = 0.95) -> tuple[float, float]:
         """What holds the interval of every member: inside a margin, all of them are."""
-        ends = [element.test.interval(confidence) for element in self.elements]
+        ends = [element.interval(confidence) for element in self.elements]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
     def detectable(self, alpha: float, n_members: int, power: float) -> None:
@@ -166,10 +175,26 @@ def compare_sets(
     outcome = table.outcomes[contrast.action]
     swap = table.readings(vignettes, contrast.swap, contrast.action)
     base = table.readings(vignettes, reference, contrast.action)
-    once = unanimous(swap) and unanimous(base)
-    same = table.same_outputs(vignettes, contrast.swap, reference)
-    elements = _elements(_first(swap), _first(base)) if once else _elements(swap, base)
-    return SetComparison(contrast, outcome.kind, outcome.unit, swap, base, elements, once, same)
+    once = table.collapsed(vignettes, contrast.swap, reference)
+    deterministic = unanimous(swap) and unanimous(base)
+    if deterministic:
+        elements = _elements(_first(swap), _first(base))
+    else:
+        elements = _elements(
+            table.readings(vignettes, contrast.swap, contrast.action, once=once),
+            table.readings(vignettes, reference, contrast.action, once=once),
+        )
+    return SetComparison(
+        contrast,
+        outcome.kind,
+        outcome.unit,
+        swap,
+        base,
+        elements,
+        deterministic,
+        identical=table.same_outputs(vignettes, contrast.swap, reference),
+        once=tuple(v for v, repeats in zip(vignettes, once, strict=True) if repeats),
+    )
 
 
 def _elements(swap: Readings, base: Readings) -> tuple[Element, ...]:
@@ -185,7 +210,8 @@ def _elements(swap: Readings, base: Readings) -> tuple[Element, ...]:
         x, y = _counted(first, name), _counted(second, name)
         at, n = first.vignettes, len(first.firsts)
         found.append(Element(name, at, n, x, y, stratified_test(*x, *y), 1.0))
-    adjusted = holm([element.test.p for element in found])
+    # Where arms are of unequal size the exact test alone would not be one of no mean gap.
+    adjusted = holm([signed_p(e.test).p if e.test.weight else 1.0 for e in found])
     return tuple(replace(e, p=float(p)) for e, p in zip(found, adjusted, strict=True))
 
 

@@ -86,7 +86,10 @@ def _methods(record: Record) -> str:
     ]
     kinds = {entry["kind"] for entry in record.get("outcomes", ())}
     if kinds - {"set"}:
-        told.append("stratified rank test of scores and levels")
+        told.append(
+            "studentised permutation test, of the mean difference of scores and the net "
+            "superiority of levels"
+        )
     if "set" in kinds:
         told.append("sets member by member, Holm over the members")
     if record.get("relations"):

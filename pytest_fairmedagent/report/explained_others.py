@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_fairmedagent.report.explained_parts import compared, decided, tested
+from pytest_fairmedagent.stats import SUPERIORITY
 
 Record = Mapping[str, Any]
 
@@ -23,7 +24,8 @@ def explain_outcome(record: Record, entry: Record) -> Iterator[str]:
         is_set = entry["kind"] == "set"
         yield _set_floor(entry) if is_set else _score_floor(entry)
         yield _set_gap(entry) if is_set else _score_gap(entry)
-        which = "The exact test of that member, over all members," if is_set else "The rank test"
+        which = "The exact test of that member, over all members,"
+        which = which if is_set else f"The test of this {entry.get('estimand') or 'difference'}"
         yield tested(record, entry, which)
     yield decided(entry, noise="what the agent does on one and the same text does not explain")
     yield from (f"To be known besides: {flag}." for flag in entry["flags"])
@@ -33,6 +35,11 @@ def explain_outcome(record: Record, entry: Record) -> Iterator[str]:
 def _score_floor(entry: Record) -> str:
     if entry["floor"] is None:
         return _no_floor()
+    if entry.get("estimand") == SUPERIORITY:
+        return (
+            f"On one and the same text two draws of it differ in {entry['floor']:.3f} of pairs: "
+            "that is its floor."
+        )
     return (
         f"On one and the same text two draws of it lie {_amount(entry['floor'], entry)} apart on "
         "average: that is its floor, in its own units and no flip rate."
@@ -58,6 +65,13 @@ def _no_floor() -> str:
 def _score_gap(entry: Record) -> str:
     gap, (low, high) = entry["gap"], entry["interval"]
     ends = f"95 % interval of [{low:+.3g}, {high:+.3g}]"
+    if entry.get("estimand") == SUPERIORITY:
+        word = "higher" if gap > 0 else "lower" if gap < 0 else "higher as often as lower"
+        than = f" in {abs(gap):.3g} more of pairs than the other way round" if gap else ""
+        return (
+            f"What counts is the direction: under {entry['condition']} it was {word}{than}, "
+            f"vignette by vignette (net superiority {gap:+.2f}, {ends})."
+        )
     if not gap:
         return f"The means do not differ: +0 {entry['unit']}, with a {ends}."
     word = "higher" if gap > 0 else "lower"

@@ -8,8 +8,10 @@ from typing import Any
 from pytest_fairmedagent.domain import SET
 from pytest_fairmedagent.measures import compare_orders
 from pytest_fairmedagent.relations.measured import Measured
+from pytest_fairmedagent.relations.scores import ScoreComparison
 from pytest_fairmedagent.relations.sets import SetComparison
 from pytest_fairmedagent.report.entries import confounded_entry, sizes
+from pytest_fairmedagent.stats import SUPERIORITY
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import Apart, RelationVerdict, Reliability, Verdict
 
@@ -57,7 +59,6 @@ def apart_outcome_entry(apart: Apart, *, config_digest: str) -> Record:
 def _measured(comparison: Measured) -> Record:
     """Return what was measured, without an interval or a p: those are of a look."""
     swap, reference = comparison.swap, comparison.reference
-    is_set = comparison.kind == SET
     return {
         "kind": comparison.kind,
         "unit": comparison.unit or "rate",
@@ -68,9 +69,18 @@ def _measured(comparison: Measured) -> Record:
         "missing": sum(swap.missing) + sum(reference.missing),
         "gap": comparison.gap,
         "floor": comparison.floor,
-        "floor_is": "mean Jaccard distance" if is_set else "mean absolute difference",
+        "estimand": comparison.estimand if isinstance(comparison, ScoreComparison) else "rate",
+        "floor_is": _floor_is(comparison),
         "members": _members(comparison) if isinstance(comparison, SetComparison) else [],
     }
+
+
+def _floor_is(comparison: Measured) -> str:
+    if comparison.kind == SET:
+        return "mean Jaccard distance"
+    if isinstance(comparison, ScoreComparison) and comparison.estimand == SUPERIORITY:
+        return "share of pairs that differ"
+    return "mean absolute difference"
 
 
 def _members(comparison: SetComparison) -> list[Record]:

@@ -37,7 +37,7 @@ from .planning import (
     smallest_detectable_gap,
 )
 from .rank import Spearman, spearman
-from .scores import ScoreTest, stratified_wilcoxon
+from .scores import ESTIMANDS, MEAN, SUPERIORITY, ScoreTest, score_test, stratum_gaps
 from .sequential import (
     EProcess,
     confidence_sequence,
@@ -58,6 +58,9 @@ from .signflip import SignFlip, sign_flip_test, standardised_differences
 from .votes import VoteFloor, pass_hat_k, rarefied_flags, vote_cell, vote_floor
 
 __all__ = [
+    "ESTIMANDS",
+    "MEAN",
+    "SUPERIORITY",
     "ArityMatched",
     "Design",
     "EProcess",
@@ -128,6 +131,7 @@ __all__ = [
     "rarefied_flags",
     "rate_law",
     "runs_test",
+    "score_test",
     "set_contrast",
     "sham_guard",
     "sign_flip_test",
@@ -138,7 +142,7 @@ __all__ = [
     "spending_levels",
     "standardised_differences",
     "stratified_test",
-    "stratified_wilcoxon",
+    "stratum_gaps",
     "swap_test",
     "tarone_holm",
     "tost",
@@ -148,8 +152,9 @@ __all__ = [
     "zero_floor_upper",
 ]
 
-from .balance import signed_p as signed_p
 from .balance import SignedP as SignedP
-from .mean_gap import gap_interval as gap_interval, mean_gap_test as mean_gap_test
-from .minimum_gap import minimum_gap_p as minimum_gap_p
+from .balance import signed_p as signed_p
 from .certain import identical_bound as identical_bound
+from .mean_gap import gap_interval as gap_interval
+from .mean_gap import mean_gap_test as mean_gap_test
+from .minimum_gap import minimum_gap_p as minimum_gap_p

@@ -1,7 +1,10 @@
 """Ordinal and score outcomes: acuity levels, urgency, tiers, counts of orders.
 
-The same question as for actions, with the same strata: do the arms differ in one direction, given
-the vignettes? A stratified Wilcoxon test, which for a 0/1 score is the exact signed test.
+The same question as for actions, with the same strata: does the mean over vignettes move in one
+direction, given the vignettes? The p-value is of the quantity that is reported. Labels are
+permuted inside strata, and the statistic is studentised: exact where no vignette changes, and
+right for "no difference on the mean" where one arm is wider, more skewed or larger than the other
+(Janssen 1997; Chung and Romano 2013; for ranks Neubert and Brunner 2007).
 """
 
 from __future__ import annotations
@@ -9,44 +12,47 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
-from statistics import NormalDist
 
 import numpy as np
 
-from ._check import Floats, Ints, Rng, fraction, generator, positive, whole
-from ._convolution import SMALLEST, convolve_all
+from ._check import Floats, Ints, Rng, fraction, generator, one_of, positive, whole
 from ._result import Result
+from ._studentised import Reading, Stratum, tails
 
 Scores = Iterable[Sequence[float | None]]
 
-# Longest exact law of the rank sum: beyond it the convolution takes seconds and labels are
-# permuted instead.
-_LONGEST = 1 << 16
+MEAN, SUPERIORITY = ESTIMANDS = ("mean difference", "net superiority")
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class ScoreTest(Result):
-    """Scores under the swap against the reference, per vignette and then averaged.
+    """Scores under the swap against the reference, per vignette and then averaged over vignettes.
 
-    `p` (two-sided), `p_greater` and `p_less` (towards higher or lower scores under the swap).
-    `superiority` in -1..1 is how much more often a swap score is above a reference score than below
-    it. `difference` is the mean signed difference in score units, `absolute_difference` the mean
-    absolute difference of cross pairs, to be read beside the same within the arms, `floor_swap` and
-    `floor_ref` (nan without replicate pairs). Strata are weighted by m n / (m + n), within-arm
-    floors by pairs. `method` is "exact" or "permutation"; `strata` holds the scores of both arms.
+    `estimand` names what `gap`, `interval`, `p` and the floors are of: the mean difference in
+    score units, or net superiority in -1..1, how much more often a swap score is above a reference
+    score of its vignette than below it. `p` is two-sided, `p_greater` and `p_less` are towards a
+    gap above and below 0; `p_attainable` is the smallest p these scores allow. `se` and `df` are of
+    the gap: sampling within vignettes, each arm with a variance of its own.
+
+    `difference`, `superiority` and `absolute_difference` (mean absolute difference of cross pairs)
+    are there whatever the estimand. `floor_swap` and `floor_ref` are of two replicates of one arm,
+    weighted by pairs (nan without any): their mean absolute difference, or the share that differs.
+    `method` is "exact" or "permutation"; `strata` holds the scores of both arms.
     """
 
+    estimand: str
     p: float
     p_greater: float
     p_less: float
+    p_attainable: float
+    gap: float
+    se: float
+    df: float
     superiority: float
     difference: float
     absolute_difference: float
     floor_swap: float
     floor_ref: float
-    weight: float
-    null_var: float
     unit: float
     n_strata: int
     n_dropped: int
@@ -56,176 +62,201 @@ class ScoreTest(Result):
     strata: tuple[tuple[Floats, Floats], ...]
 
     @property
+    def weight(self) -> float:
+        """Effective replicate pairs by two, sum m n / (m + n); 0 where nothing can be compared."""
+        return math.fsum(len(x) * len(y) / (len(x) + len(y)) for x, y in self.strata)
+
+    @property
     def floor(self) -> float:
-        """Mean absolute difference of replicates within an arm, mean of both arms."""
+        """The floor within an arm, mean of both arms."""
         return (self.floor_swap + self.floor_ref) / 2
 
-    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Interval of the mean signed difference in score units; infinite without pairs.
+    def error(self) -> float:
+        """Standard error of the gap with one pair added that differs by `unit`; inf without pairs.
 
-        Normal, from the variance under relabelling plus one pair that differs by `unit`, as the
-        interval of the signed gap.
+        So it is never 0, as that of the signed gap.
         """
-        z = NormalDist().inv_cdf((1 + fraction("confidence", confidence)) / 2)
+        return math.hypot(self.se, self.unit / (2 * self.weight)) if self.weight else math.inf
+
+    def quantile(self, tail: float) -> float:
+        """The t quantile that leaves this much above it, `tail` in 0..1."""
+        from scipy import special
+
+        return float(-special.stdtrit(self.df, fraction("tail", tail)))
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """t interval of the gap; infinite without pairs. Where it and p disagree, p decides."""
+        tail = (1 - fraction("confidence", confidence)) / 2
         if not self.weight:
             return -math.inf, math.inf
-        reach = z * math.sqrt(self.null_var + self.unit**2 / 4) / self.weight
-        return self.difference - reach, self.difference + reach
+        reach = self.quantile(tail) * self.error()
+        if self.estimand == MEAN:
+            return self.gap - reach, self.gap + reach
+        return max(-1.0, self.gap - reach), min(1.0, self.gap + reach)
+
+    def p_beyond(self, minimum: float) -> float:
+        """p (0..1) of "the gap is at most `minimum` on either side", `minimum` above 0; by t.
+
+        1 without pairs. The chance is largest at the border: both tails of a gap of `minimum`.
+        """
+        minimum = positive("minimum", minimum)
+        if not self.weight:
+            return 1.0
+        from scipy import special
+
+        steps = [(abs(self.gap) + sign * minimum) / self.error() for sign in (-1, 1)]
+        return float(min(1.0, sum(special.stdtr(self.df, -step) for step in steps)))
 
     def __str__(self) -> str:
-        if not self.weight:
+        if not self.strata:
             return "no vignette has scores in both arms: no difference, p=1"
         low, high = self.interval()
         return (
-            f"mean difference {self.difference:+.3g} [{low:.3g}, {high:.3g}] over {self.n_strata} "
-            f"strata, absolute {self.absolute_difference:.3g} beside {self.floor:.3g} within arms, "
-            f"p={self.p:.3g} ({self.method})"
+            f"{self.estimand} {self.gap:+.3g} [{low:.3g}, {high:.3g}] over {self.n_strata} strata, "
+            f"absolute difference {self.absolute_difference:.3g}, floor {self.floor:.3g} within "
+            f"arms, p={self.p:.3g} ({self.method})"
         )
 
 
-def stratified_wilcoxon(
+def score_test(
     scores_swap: Scores,
     scores_ref: Scores,
     *,
+    estimand: str = MEAN,
     strata: Sequence[Hashable] | None = None,
     unit: float = 1.0,
     n_resamples: int = 9999,
     rng: Rng = 0,
 ) -> ScoreTest:
-    """The stratified rank test of scores of both arms, with midranks inside strata.
+    """The studentised permutation test of a mean difference, or of net superiority.
 
     `scores_swap[v]` and `scores_ref[v]` hold the scores of stratum v; None and nan are missing.
-    `strata` merges rows with equal labels. `unit` is the step of the score that counts as one
-    discordant pair (see `ScoreTest.interval`). The statistic is the sum of m n / (m + n) times the
-    stratum's superiority (van Elteren 1960 up to 1 / (m + n + 1)). Its law given the midranks is
-    convolved exactly where it fits a lattice, as with equal replicates; otherwise labels are
-    permuted inside strata, seeded. Strata without scores in an arm are dropped and counted.
-    ValueError for other values, unequal numbers of strata, or none.
+    `strata` merges rows with equal labels. `unit` is the step of a score that counts as one
+    discordant pair (see `ScoreTest.error`); for net superiority it is 1. All vignettes count alike,
+    however many scores they have. Exact where the relabellings can be listed, else by seeded draws
+    (ten times `n_resamples` where a tail is small). Strata without scores in an arm are dropped
+    and counted. ValueError for other values, unequal numbers of strata, or none.
     """
     pairs, n_dropped = _strata(scores_swap, scores_ref, strata)
+    one_of("estimand", estimand, ESTIMANDS)
     unit, n_resamples = positive("unit", unit), whole("n_resamples", n_resamples)
-    weights = np.array([len(x) * len(y) / (len(x) + len(y)) for x, y in pairs])
-    weight = math.fsum(weights.tolist())
-
-    def weighted(values: list[float]) -> float:
-        return math.fsum((weights * values).tolist()) / weight if pairs else math.nan
-
-    cells = [_Cell(x, y) for x, y in pairs]
-    greater, less, method = _p_values(cells, n_resamples, generator(rng))
+    cells = [_stratum(x, y, estimand) for x, y in pairs]
+    seen = [cell.observed for cell in cells]
+    found = tails([c for c in cells if len(c.ties) > 1], n_resamples, generator(rng))
     return ScoreTest(
-        p=min(1.0, 2 * min(greater, less)),
-        p_greater=greater,
-        p_less=less,
-        superiority=weighted([float(np.sign(x[:, None] - y).mean()) for x, y in pairs]),
-        difference=weighted([float(x.mean() - y.mean()) for x, y in pairs]),
-        absolute_difference=weighted([float(np.abs(x[:, None] - y).mean()) for x, y in pairs]),
-        floor_swap=_within([x for x, _ in pairs]),
-        floor_ref=_within([y for _, y in pairs]),
-        weight=weight,
-        null_var=math.fsum(cell.null_var for cell in cells),
-        unit=unit,
+        estimand=estimand,
+        p=min(1.0, 2 * min(found.greater, found.less)),
+        p_greater=found.greater,
+        p_less=found.less,
+        p_attainable=min(1.0, 2 * found.attainable),
+        gap=_mean([gap for gap, _ in seen]),
+        se=math.sqrt(math.fsum(v for _, v in seen)) / len(pairs) if pairs else math.inf,
+        df=_freedom(pairs, cells, estimand),
+        superiority=_mean([float(np.sign(x[:, None] - y).mean()) for x, y in pairs]),
+        difference=_mean([float(x.mean() - y.mean()) for x, y in pairs]),
+        absolute_difference=_mean([float(np.abs(x[:, None] - y).mean()) for x, y in pairs]),
+        floor_swap=_within([x for x, _ in pairs], estimand),
+        floor_ref=_within([y for _, y in pairs], estimand),
+        unit=unit if estimand == MEAN else 1.0,
         n_strata=len(pairs),
         n_dropped=n_dropped,
         m_total=sum(len(x) for x, _ in pairs),
         n_total=sum(len(y) for _, y in pairs),
-        method=method,
+        method=found.method,
         strata=tuple(pairs),
     )
 
 
-class _Cell:
-    """One stratum: doubled midranks (whole numbers), their ties, and the swap arm's sum of them."""
+def stratum_gaps(
+    scores_swap: Scores, scores_ref: Scores, *, estimand: str = MEAN
+) -> list[tuple[float, float]]:
+    """The gap of each stratum, and an unbiased variance of it by sampling.
 
-    def __init__(self, x: Floats, y: Floats) -> None:
-        pooled = np.concatenate((x, y))
-        self.m, self.n = len(x), pooled.size
-        _, inverse, times = np.unique(pooled, return_inverse=True, return_counts=True)
-        # The doubled midrank of a tie: twice those below, plus one more than the tie is wide.
-        self.ranks: Ints = (2 * (np.cumsum(times) - times) + times + 1)[inverse.ravel()]
-        self.ties = tuple(int(t) for t in times)
-        self.total = int(self.ranks[: self.m].sum())
-        spread = float(pooled.var(ddof=1)) if self.n > 1 else 0.0
-        self.null_var = self.m * (self.n - self.m) / self.n * spread
+    The gap is nan where an arm has no score, the variance where an arm has fewer than two.
+    ValueError as `score_test`.
+    """
+    one_of("estimand", estimand, ESTIMANDS)
+    swap, ref = _arms(scores_swap, scores_ref)
+    found = []
+    for row, base in zip(swap, ref, strict=True):
+        rises = np.subtract.outer(np.array(row), np.array(base))
+        rises = rises if estimand == MEAN else np.sign(rises)
+        gap, m, n = float(rises.mean()) if rises.size else math.nan, len(row), len(base)
+        if min(m, n) < 2:
+            found.append((gap, math.nan))
+            continue
+        above, below = rises.mean(axis=1), rises.mean(axis=0)
+        # What scores of both arms do together is in both variances, and is taken off once.
+        together = rises - above[:, None] - below + gap
+        rest = float((together**2).sum()) / ((m - 1) * (n - 1)) / (m * n)
+        found.append((gap, float(above.var(ddof=1) / m + below.var(ddof=1) / n) - rest))
+    return found
 
 
-def _p_values(
-    cells: list[_Cell], n_resamples: int, rng: np.random.Generator
-) -> tuple[float, float, str]:
-    varied = [cell for cell in cells if len(cell.ties) > 1]
-    if not varied:
-        return 1.0, 1.0, "exact"
-    # Sums of strata of unequal size meet on the lattice of their common multiple.
-    common = reduce(math.lcm, (cell.n for cell in varied))
-    laws = [_rank_sum_law(cell.m, cell.ties) for cell in varied]
-    scales = [common // cell.n for cell in varied]
-    step = math.gcd(*(stride * scale for (_, stride, _), scale in zip(laws, scales, strict=True)))
-    length = sum(
-        (law.size - 1) * stride * scale // step
-        for (_, stride, law), scale in zip(laws, scales, strict=True)
+def _stratum(x: Floats, y: Floats, estimand: str) -> Stratum:
+    values, inverse, ties = np.unique(
+        np.concatenate((x, y)), return_inverse=True, return_counts=True
     )
-    if length > _LONGEST:
-        return _permuted(varied, n_resamples, rng)
-    at, stretched = 0, []
-    for cell, (low, stride, law), scale in zip(varied, laws, scales, strict=True):
-        at += (cell.total - low) * scale // step
-        wide = np.zeros((law.size - 1) * stride * scale // step + 1)
-        wide[:: stride * scale // step] = law
-        stretched.append(wide)
-    whole_law = convolve_all(stretched)
-    tails = (float(whole_law[at:].sum()), float(whole_law[: at + 1].sum()))
-    greater, less = (min(1.0, max(SMALLEST, tail)) for tail in tails)
-    return greater, less, "exact"
+    swap = np.bincount(inverse.ravel()[: len(x)], minlength=len(values))
+    # Apart from the middle one: no digits are lost where all scores are large.
+    apart = values - values[len(values) // 2]
+    rises = np.subtract.outer(apart, apart)
+    read = _reading(rises if estimand == MEAN else np.sign(rises), len(x), len(y))
+    return Stratum(tuple(map(int, ties)), tuple(map(int, swap)), read)
 
 
-@lru_cache(maxsize=4096)
-def _rank_sum_law(m: int, ties: tuple[int, ...]) -> tuple[int, int, Floats]:
-    """(smallest value, step, probabilities) of the doubled midrank sum of m of sum(ties)."""
-    total = sum(ties)
-    ways: dict[tuple[int, int], int] = {(0, 0): 1}  # (how many taken, their sum) -> ways
-    below = 0
-    for tie in ties:
-        rank = 2 * below + tie + 1
-        below += tie
-        longer: dict[tuple[int, int], int] = {}
-        for (taken, so_far), count in ways.items():
-            least = max(0, m - taken - (total - below))
-            for more in range(least, min(tie, m - taken) + 1):
-                key = (taken + more, so_far + more * rank)
-                longer[key] = longer.get(key, 0) + count * math.comb(tie, more)
-        ways = longer
-    sums = sorted(so_far for _, so_far in ways)
-    low = sums[0]
-    step = math.gcd(*(value - low for value in sums)) or 1
-    law = np.zeros((sums[-1] - low) // step + 1)
-    for (_, so_far), count in ways.items():
-        law[(so_far - low) // step] = count / math.comb(total, m)
-    law.setflags(write=False)
-    return low, step, law
+def _reading(rises: Floats, m: int, n: int) -> Reading:
+    """Difference and variance of a stratum from counts; `rises[a, b]` is how far a is above b.
+
+    Every swap score has a placement, its mean rise above the reference scores, and each of these
+    one below the swap scores. Their variances, each over its own number, add up to the variance of
+    the difference (for means Welch's; for superiority Brunner and Munzel's, a little too large).
+    With one score in an arm nothing is known of its variance: there it is the square of the
+    difference, which is on average too large by the square of the true one.
+    """
+
+    def read(swap: Ints, reference: Ints) -> tuple[Floats, Floats]:
+        above, below = reference @ rises.T / n, swap @ rises / m
+        difference = (swap * above).sum(axis=1) / m
+        if min(m, n) == 1:
+            return difference, difference**2
+        of_swap = (swap * (above - difference[:, None]) ** 2).sum(axis=1) / (m - 1) / m
+        of_ref = (reference * (below - difference[:, None]) ** 2).sum(axis=1) / (n - 1) / n
+        return difference, of_swap + of_ref
+
+    return read
 
 
-def _permuted(
-    cells: list[_Cell], n_resamples: int, rng: np.random.Generator
-) -> tuple[float, float, str]:
-    observed = math.fsum(cell.total / cell.n for cell in cells)
-    sums = np.zeros(n_resamples)
-    for cell in cells:
-        shuffled = rng.permuted(np.tile(cell.ranks, (n_resamples, 1)), axis=1)
-        sums += shuffled[:, : cell.m].sum(axis=1) / cell.n
-    # A hair inside, since equal sums may differ in the last digit.
-    above = int(np.count_nonzero(sums >= observed - 1e-9))
-    below = int(np.count_nonzero(sums <= observed + 1e-9))
-    return (1 + above) / (1 + n_resamples), (1 + below) / (1 + n_resamples), "permutation"
+def _freedom(
+    pairs: Sequence[tuple[Floats, Floats]], cells: Sequence[Stratum], estimand: str
+) -> float:
+    """Degrees of freedom of the summed variance (Satterthwaite), at least 1.
+
+    In the form that is right on average where single variances have one or two (v^2 / (df + 2)).
+    """
+    total, squares = 0.0, 0.0
+    for (x, y), cell in zip(pairs, cells, strict=True):
+        _, variance = cell.observed
+        total += variance
+        if min(len(x), len(y)) == 1:
+            squares += variance**2 / 3
+        else:
+            rises = np.subtract.outer(x, y)
+            rises = rises if estimand == MEAN else np.sign(rises)
+            for axis in (0, 1):
+                part, n = float(rises.mean(axis=1 - axis).var(ddof=1)), rises.shape[axis]
+                squares += (part / n) ** 2 / (n + 1)
+    return max(1.0, total**2 / squares - 2) if squares else max(1.0, float(len(pairs)))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else math.nan
 
 
 def _strata(
     scores_swap: Scores, scores_ref: Scores, strata: Sequence[Hashable] | None
 ) -> tuple[list[tuple[Floats, Floats]], int]:
-    swap = [_known(f"scores_swap[{v}]", row) for v, row in enumerate(scores_swap)]
-    ref = [_known(f"scores_ref[{v}]", row) for v, row in enumerate(scores_ref)]
-    if len(swap) != len(ref) or not swap:
-        raise ValueError(
-            f"scores_swap and scores_ref: expected the same strata, got {len(swap)} and {len(ref)}"
-        )
+    swap, ref = _arms(scores_swap, scores_ref)
     labels: Sequence[Hashable] = range(len(swap)) if strata is None else list(strata)
     if len(labels) != len(swap):
         raise ValueError(f"strata: expected {len(swap)} labels, one per row, got {len(labels)}")
@@ -236,6 +267,16 @@ def _strata(
         seat[1].extend(y)
     pairs = [(np.array(x), np.array(y)) for x, y in merged.values() if x and y]
     return pairs, len(merged) - len(pairs)
+
+
+def _arms(scores_swap: Scores, scores_ref: Scores) -> tuple[list[list[float]], list[list[float]]]:
+    swap = [_known(f"scores_swap[{v}]", row) for v, row in enumerate(scores_swap)]
+    ref = [_known(f"scores_ref[{v}]", row) for v, row in enumerate(scores_ref)]
+    if len(swap) != len(ref) or not swap:
+        raise ValueError(
+            f"scores_swap and scores_ref: expected the same strata, got {len(swap)} and {len(ref)}"
+        )
+    return swap, ref
 
 
 def _known(name: str, row: Sequence[float | None]) -> list[float]:
@@ -252,8 +293,11 @@ def _known(name: str, row: Sequence[float | None]) -> list[float]:
     return known
 
 
-def _within(arms: list[Floats]) -> float:
-    """Mean absolute difference over the replicate pairs of all strata; nan without pairs."""
+def _within(arms: list[Floats], estimand: str) -> float:
+    """Mean absolute difference, or share that differs, of the replicate pairs; nan without any."""
     pairs = sum(x.size * (x.size - 1) for x in arms)
-    apart = math.fsum(float(np.abs(x[:, None] - x).sum()) for x in arms)
+    apart = math.fsum(
+        float(np.abs(d if estimand == MEAN else np.sign(d)).sum())
+        for d in (x[:, None] - x for x in arms)
+    )
     return apart / pairs if pairs else math.nan
