@@ -151,10 +151,3 @@ __all__ = [
     "worst_case",
     "zero_floor_upper",
 ]
-
-from .balance import SignedP as SignedP
-from .balance import signed_p as signed_p
-from .certain import identical_bound as identical_bound
-from .mean_gap import gap_interval as gap_interval
-from .mean_gap import mean_gap_test as mean_gap_test
-from .minimum_gap import minimum_gap_p as minimum_gap_p
