@@ -135,7 +135,7 @@ class TestIdentical:
         }
         plan = replace(PLAN, families=(replace(FAMILY, replicates=3, margin=0.1),))
         found = verdict(ReplicateTable(rows, "d"), plan)
-        assert found.comparison.identical_bound < 0.1
+        assert found.comparison.identical_bound(0.05) < 0.1
         assert found.status == IDENTICAL
         assert "would have shown" in found.reasons[0]
 

@@ -1,7 +1,8 @@
 """What differs between two runs on the same vignettes: gaps, floors and rates, each with a test.
 
-All tests ask the one question "did anything change?" given how many answers were positive in both
-runs together, so the noise of both runs, which is what their floors measure, is in them.
+Given how many answers were positive in both runs together, so that the noise of both runs, which is
+what their floors measure, is in them. Two runs of unequal replicates may differ in noise alone:
+there the tests ask for the gap, the rate or the floor itself, and not whether anything changed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,15 @@ from statistics import NormalDist
 from typing import Any
 
 from pytest_fairmedagent.comparing.side import Counts, Member, Side
-from pytest_fairmedagent.stats import floor_change, gap_change_test, sign_flip_test, stratified_test
+from pytest_fairmedagent.stats import (
+    StratifiedTest,
+    floor_change,
+    gap_change_test,
+    gap_interval,
+    sign_flip_test,
+    signed_p,
+    stratified_test,
+)
 
 Entry = dict[str, Any]
 
@@ -49,7 +58,8 @@ def _gap_change(
     )
     gaps = [stratified_test(*swap, *ref) for swap, ref in ((swap_a, ref_a), (swap_b, ref_b))]
     test = gap_change_test(swap_a, ref_a, swap_b, ref_b)
-    low, high = test.interval()
+    p, plain, (low, high), se = _tested(test)
+    a, b = (found.gap_simple if plain else found.gap for found in gaps)
     per_vignette = [
         (x / m - y / n) - (u / p - v / q)
         for x, m, y, n, u, p, v, q in zip(*swap_b, *ref_b, *swap_a, *ref_a, strict=True)
@@ -60,14 +70,23 @@ def _gap_change(
     return {
         **_place(GAP, member[0], member[1], member[2], clusters),
         "gating": gating,
-        "a": gaps[0].gap,
-        "b": gaps[1].gap,
-        "difference": gaps[1].gap - gaps[0].gap,
+        "a": a,
+        "b": b,
+        "difference": b - a,
         "interval": [2 * low, 2 * high],
-        "p": test.p,
+        "p": p,
         "p_vignettes": sign_flip_test(list(per_case.values())).p,
-        "se": 2 * test.se(),
+        "se": 2 * se,
     }
+
+
+def _tested(test: StratifiedTest) -> tuple[float, bool, tuple[float, float], float]:
+    """Return p, whether it is of the plain mean over strata, and that gap's interval and error."""
+    signed = signed_p(test)
+    if signed.mean_gap is None:
+        return signed.p, False, test.interval(), test.se()
+    interval = gap_interval(test.k_swap, test.m_swap, test.k_ref, test.n_ref)
+    return signed.p, True, interval, max(signed.mean_gap.se, signed.mean_gap.se_pooled)
 
 
 def floor_changes(a: Side, b: Side, vignettes: Collection[str]) -> Iterator[Entry]:
@@ -115,15 +134,16 @@ def rate_changes(
             test = stratified_test(*arm_b, *arm_a)
             if not test.weight:
                 continue
+            p, plain, interval, _ = _tested(test)
             rates = [_rate(*side.counts(cases, condition, action)) for side in (a, b)]
             yield {
                 **_place(RATE, condition, action, None, b.clusters_of(cases)),
                 "gating": True,
                 "a": rates[0],
                 "b": rates[1],
-                "difference": test.gap,
-                "interval": list(test.interval()),
-                "p": test.p,
+                "difference": test.gap_simple if plain else test.gap,
+                "interval": list(interval),
+                "p": p,
             }
 
 

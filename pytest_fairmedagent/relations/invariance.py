@@ -89,10 +89,9 @@ class Comparison:
         counts = (test.k_swap, test.m_swap, test.k_ref, test.n_ref)
         return max(self.signed.p, minimum_gap_p(*counts, minimum=self.minimum_gap))
 
-    @property
-    def identical_bound(self) -> float:
-        """Bound of the gap, in 0..1 and at level .05, where all outputs repeat and agree."""
-        return identical_bound(self.swap.n, self.reference.n)
+    def identical_bound(self, alpha: float) -> float:
+        """Bound of the gap, in 0..1 and at level `alpha`, where all outputs repeat and agree."""
+        return identical_bound(self.swap.n, self.reference.n, alpha)
 
     @property
     def p_attainable(self) -> float:

@@ -80,9 +80,8 @@ class Measured(Protocol):
     def untestable(self) -> str:
         """Why these cells allow no test of a mean gap; "" where they do."""
 
-    @property
-    def identical_bound(self) -> float:
-        """Bound of the gap at level .05 where all outputs repeat and agree."""
+    def identical_bound(self, alpha: float) -> float:
+        """Bound of the gap at level `alpha` where all outputs repeat and agree."""
 
     @property
     def unvaried(self) -> tuple[int, str]:

@@ -89,10 +89,9 @@ class ScoreComparison:
         low, high = SCALES.get(self.contrast.action, (-math.inf, math.inf))
         return high - low
 
-    @property
-    def identical_bound(self) -> float:
+    def identical_bound(self, alpha: float) -> float:
         """Bound of the gap where all outputs repeat and agree: how often, times how far."""
-        return self.widest * identical_bound(self.swap.n, self.reference.n)
+        return self.widest * identical_bound(self.swap.n, self.reference.n, alpha)
 
     @property
     def unvaried(self) -> tuple[int, str]:

@@ -97,9 +97,8 @@ class SetComparison:
         """Nothing: where arms are of unequal size, members are tested for no mean gap."""
         return ""
 
-    @property
-    def identical_bound(self) -> float:
-        return identical_bound(self.swap.n, self.reference.n)
+    def identical_bound(self, alpha: float) -> float:
+        return identical_bound(self.swap.n, self.reference.n, alpha)
 
     @property
     def unvaried(self) -> tuple[int, str]:

@@ -6,6 +6,7 @@ functions that need it.
 
 from .agreement import Kappa, NormalisedFloor, kappa, kappa_of, normalised_floor
 from .arms import ArityMatched, arity_matched
+from .balance import CellBalance, SignedP, imbalance_of_cells, signed_p
 from .bootstrap import (
     FloorDifference,
     LeaveOneOut,
@@ -21,7 +22,10 @@ from .equivalence import Equivalence, Futility, futility, tost
 from .exact import StratifiedTest, stratified_test
 from .excess import Excess, excess, excess_test, excess_test_fraction
 from .floor import Floor, PooledFloor, floor, pooled_floor, zero_floor_upper
+from .identical import identical_bound
 from .looks import GroupSequential, group_sequential, spending_levels
+from .mean_gap import MeanGapTest, gap_interval, mean_gap_test
+from .minimum_gap import minimum_gap_p, power_of_minimum_gap
 from .multiplicity import benjamini_hochberg, e_bh, holm, inherited, tarone_holm
 from .odds import OddsRatio, odds_ratio
 from .omnibus import SwapTest, swap_test
@@ -62,6 +66,7 @@ __all__ = [
     "MEAN",
     "SUPERIORITY",
     "ArityMatched",
+    "CellBalance",
     "Design",
     "EProcess",
     "ElementTest",
@@ -75,6 +80,7 @@ __all__ = [
     "GroupSequential",
     "Kappa",
     "LeaveOneOut",
+    "MeanGapTest",
     "NormalisedFloor",
     "OddsRatio",
     "Operating",
@@ -85,6 +91,7 @@ __all__ = [
     "SetContrast",
     "ShamGuard",
     "SignFlip",
+    "SignedP",
     "Spearman",
     "StratifiedTest",
     "SwapTest",
@@ -108,15 +115,20 @@ __all__ = [
     "floor_difference",
     "futility",
     "gap_change_test",
+    "gap_interval",
     "group_sequential",
     "guard_rejections",
     "holm",
+    "identical_bound",
+    "imbalance_of_cells",
     "inherited",
     "kappa",
     "kappa_of",
     "leave_one_out",
     "logit_shift",
     "margin_e_values",
+    "mean_gap_test",
+    "minimum_gap_p",
     "missingness_test",
     "normalised_floor",
     "odds_ratio",
@@ -127,6 +139,7 @@ __all__ = [
     "percentile_intervals",
     "pooled_floor",
     "power_of_gap",
+    "power_of_minimum_gap",
     "power_to_certify",
     "rarefied_flags",
     "rate_law",
@@ -135,6 +148,7 @@ __all__ = [
     "set_contrast",
     "sham_guard",
     "sign_flip_test",
+    "signed_p",
     "simulate_plan",
     "smallest_detectable_gap",
     "smallest_detectable_gap_e",

@@ -28,7 +28,7 @@ def decide(verdict: Verdict, plan: Plan) -> Verdict:
     margin = family.margin_of(verdict.contrast.action)
     significant = verdict.p_adjusted <= family.alpha
     if comparison.identical:
-        bound, n = comparison.identical_bound, len(comparison.swap.firsts)
+        bound, n = comparison.identical_bound(shown.spent), len(comparison.swap.firsts)
         told = f"whole outputs repeat in both arms and agree in {n} of {n} vignettes"
         if margin is not None and bound < margin:
             return replace(
