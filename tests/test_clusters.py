@@ -217,5 +217,5 @@ def test_an_e_process_sees_each_case_of_a_deterministic_agent_once():
     family = Family("f", ("swap",), ("referral",), names, 3)
     contrast = Contrast("f", "swap", "referral")
     comparison = measure(table, contrast, names, "reference")
-    shown = evidence(table, comparison, family, "reference", rule=E, look=3)
-    assert (shown.b, shown.c, shown.z) == ((2,), (0,), (4,))
+    shown = evidence([table], comparison, family, Plan((family,), "reference", sequential=E))
+    assert (sum(shown.b), sum(shown.c), sum(shown.z)) == (2, 0, 4)

@@ -36,8 +36,9 @@ def decide(verdict: Verdict, plan: Plan) -> Verdict:
                 status=IDENTICAL,
                 reasons=(f"{told}: a gap of {bound:.3g} or more would have shown",),
             )
-        flag = f"{told}, yet gaps up to {bound:.2g} would likely look the same"
-        verdict = replace(verdict, flags=(*verdict.flags, flag))
+        return replace(
+            verdict, reasons=(f"{told}, yet a gap below {bound:.3g} could well look the same",)
+        )
     if comparison.unclear:
         return replace(verdict, reasons=(comparison.unclear,))
     if shown.equivalent:
