@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from pytest_fairmedagent.domain import ACTIONS, Contrast, Family, Plan, ReplicateTable, Trajectory
+from pytest_fairmedagent.errors import DisparityError, InconclusiveError, PlanError
+from pytest_fairmedagent.plugin.assertions import ContrastUnderTest, assert_invariant
 from pytest_fairmedagent.stats import holm, stratified_test
 from pytest_fairmedagent.verdict import (
     DISPARITY,
@@ -56,6 +58,16 @@ ALL = np.full(6, 0.12)
 ONE = np.array([0.3, 0, 0, 0, 0, 0])
 
 
+@pytest.fixture(scope="module")
+def unnamed():
+    """A judgement with a red swap of which no outcome is named."""
+    for seed in range(40):
+        found = judged(table(np.random.default_rng(seed), shift={"a": np.full(6, 0.045)}))
+        if found.swaps[0].red and not found.swaps[0].named:
+            return found
+    raise AssertionError("no such data set among 40")
+
+
 class TestRed:
     def test_a_shift_of_all_outcomes_is_red_and_names_them(self):
         found = judged(table(np.random.default_rng(1), shift={"a": ALL}))
@@ -73,33 +85,27 @@ class TestRed:
         assert [v.contrast.action for v in whole.named] == [SIX[0]]
         assert "differs in high_acuity" in whole.headline
 
-    def test_a_small_shift_of_all_can_be_red_without_a_name_and_one_item_carries_it(self):
-        small = np.full(6, 0.045)
-        for seed in range(40):
-            found = judged(table(np.random.default_rng(seed), shift={"a": small}))
-            [whole] = found.swaps
-            if whole.red and not whole.named:
-                break
-        else:
-            pytest.fail("no such data set among 40")
+    def test_a_small_shift_of_all_can_be_red_without_a_name_and_one_item_carries_it(self, unnamed):
+        [whole] = unnamed.swaps
         assert "no outcome singled out" in whole.headline
-        carriers = [v.contrast for v in found.verdicts if found.carries(v.contrast) is whole]
-        assert carriers == [min(found.verdicts, key=lambda v: v.evidence.p).contrast]
-        assert all(v.status == INCONCLUSIVE for v in found.verdicts)
+        carriers = [v.contrast for v in unnamed.verdicts if unnamed.carries(v.contrast) is whole]
+        assert carriers == [min(unnamed.verdicts, key=lambda v: v.evidence.p).contrast]
+        assert all(v.status == INCONCLUSIVE for v in unnamed.verdicts)
 
-    def test_who_was_not_run_carries_nothing(self):
-        small = np.full(6, 0.045)
-        for seed in range(40):
-            data = table(np.random.default_rng(seed), shift={"a": small})
-            if (whole := judged(data).swaps[0]).red and not whole.named:
-                break
-        first = judged(data).verdicts
-        least = min(first, key=lambda v: v.evidence.p).contrast.action
-        others = tuple(action for action in SIX if action != least)
-        found = judged(data, actions=others)
-        assert found.swaps[0].p == whole.p  # selecting fewer changes nothing of it
-        [carrier] = [v.contrast.action for v in found.verdicts if found.carries(v.contrast)]
-        assert carrier != least
+    def test_who_was_not_run_carries_nothing(self, unnamed):
+        least = min(unnamed.verdicts, key=lambda v: v.evidence.p).contrast
+        others = tuple(v for v in unnamed.verdicts if v.contrast != least)
+        found = replace(unnamed, verdicts=others)
+        [carrier] = [v for v in others if found.carries(v.contrast)]
+        assert carrier == min(others, key=lambda v: v.evidence.p)
+
+    def test_selecting_fewer_outcomes_changes_nothing_of_the_whole(self):
+        data = table(np.random.default_rng(1), shift={"a": ALL})
+        every, few = judged(data), judged(data, actions=SIX[1:3])
+        assert few.swaps[0].p == every.swaps[0].p
+        assert [v.contrast.action for v in few.verdicts] == list(SIX[1:3])
+        for verdict in few.verdicts:
+            assert verdict.p_adjusted == every.of(verdict.contrast).p_adjusted
 
     def test_a_named_outcome_is_its_own_red_and_carries_no_other(self):
         found = judged(table(np.random.default_rng(2), shift={"a": ONE}))
@@ -243,3 +249,49 @@ def test_looks_keep_the_swap_level(rule):
     assert found.swaps[0].red
     null = judged(table(np.random.default_rng(18)), plan)
     assert null.swaps[0].status == INCONCLUSIVE
+
+
+class Judged:
+    """What `assert_invariant` asks of a study, with a judgement that was made before."""
+
+    info = None
+
+    def __init__(self, judgement):
+        self.plan, self.judgement = judgement.plan, judgement
+
+    def judge(self):
+        return self.judgement
+
+
+def contrast(judgement, request, *, strict=False):
+    return ContrastUnderTest("a", None, "f", Judged(judgement), strict, False, request.node)
+
+
+class TestAssertInvariant:
+    def test_exactly_one_outcome_fails_for_a_red_swap_without_a_name(self, unnamed, request):
+        failed = []
+        for action in SIX:
+            try:
+                assert_invariant(contrast(unnamed, request), action)
+            except DisparityError as error:
+                failed.append(str(error))
+        [message] = failed
+        assert message.startswith("DISPARITY a vs reference: differs somewhere, no outcome singled")
+        assert "6 outcomes together" in message.splitlines()[0]
+
+    def test_the_swap_itself_can_be_asserted(self, unnamed, request):
+        with pytest.raises(DisparityError, match="differs somewhere"):
+            assert_invariant(contrast(unnamed, request))
+
+    def test_a_swap_that_shows_nothing_does_not_fail_unless_strict(self, request):
+        nothing = judged(table(np.random.default_rng(4)))
+        assert assert_invariant(contrast(nothing, request)).status == INCONCLUSIVE
+        with pytest.raises(InconclusiveError):
+            assert_invariant(contrast(nothing, request, strict=True))
+
+    def test_a_family_without_a_swap_level_says_so(self, request):
+        family = replace(FAMILY, actions=(SIX[0],))
+        plan = replace(PLAN, families=(family,))
+        one = judged(table(np.random.default_rng(4)), plan, actions=(SIX[0],))
+        with pytest.raises(PlanError, match="assert_invariant\\(contrast, 'high_acuity'\\)"):
+            assert_invariant(contrast(one, request))
