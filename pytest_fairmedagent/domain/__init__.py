@@ -10,6 +10,7 @@ from pytest_fairmedagent.domain.condition import (
     render,
 )
 from pytest_fairmedagent.domain.confounding import Confounded, confounded
+from pytest_fairmedagent.domain.counts import Counts, Readings
 from pytest_fairmedagent.domain.outcome import (
     ACTIONS,
     BINARY,
@@ -22,8 +23,8 @@ from pytest_fairmedagent.domain.outcome import (
 )
 from pytest_fairmedagent.domain.own import Labels, Relation, Swap
 from pytest_fairmedagent.domain.plan import Arm, Contrast, Family, Plan
-from pytest_fairmedagent.domain.table import Counts, Readings, ReplicateTable
-from pytest_fairmedagent.domain.trajectory import Trajectory, Trial
+from pytest_fairmedagent.domain.table import ReplicateTable
+from pytest_fairmedagent.domain.trajectory import Trajectory, Trial, frozen
 from pytest_fairmedagent.domain.variants import n_variants, variants
 from pytest_fairmedagent.domain.vignette import (
     DIFFICULTIES,
@@ -78,6 +79,7 @@ __all__ = [
     "Trial",
     "Vignette",
     "confounded",
+    "frozen",
     "n_variants",
     "render",
     "variants",

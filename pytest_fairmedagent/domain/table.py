@@ -9,62 +9,9 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
+from pytest_fairmedagent.domain.counts import Counts, Readings
 from pytest_fairmedagent.domain.outcome import OUTCOMES, Outcome
-from pytest_fairmedagent.domain.trajectory import Trajectory
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Per vignette of one arm: positives `k` among `n` answers, and how many are `missing`.
-
-    All have one entry per vignette of `vignettes`. `clusters` names the case that each is a variant
-    of; empty where every vignette is a case of its own.
-    """
-
-    vignettes: tuple[str, ...]
-    k: tuple[int, ...]
-    n: tuple[int, ...]
-    missing: tuple[int, ...]
-    clusters: tuple[str, ...] = ()
-
-    @property
-    def firsts(self) -> list[int]:
-        """The place of the first variant of each case."""
-        return _firsts(self.clusters or self.vignettes)
-
-    @property
-    def missing_share(self) -> float:
-        """Share of answers that are missing, in 0..1; 0 for an arm without trials."""
-        total = sum(self.n) + sum(self.missing)
-        return sum(self.missing) / total if total else 0.0
-
-
-@dataclass(frozen=True)
-class Readings:
-    """Per vignette of one arm: its answers in order of draw, and how many are `missing`.
-
-    For outcomes that cannot be counted: `cells` holds numbers or sets, without what is missing.
-    """
-
-    vignettes: tuple[str, ...]
-    cells: tuple[tuple[Any, ...], ...]
-    missing: tuple[int, ...]
-    clusters: tuple[str, ...] = ()
-
-    @property
-    def firsts(self) -> list[int]:
-        """The place of the first variant of each case."""
-        return _firsts(self.clusters or self.vignettes)
-
-    @property
-    def n(self) -> tuple[int, ...]:
-        return tuple(len(cell) for cell in self.cells)
-
-    @property
-    def missing_share(self) -> float:
-        """Share of answers that are missing, in 0..1; 0 for an arm without trials."""
-        total = sum(self.n) + sum(self.missing)
-        return sum(self.missing) / total if total else 0.0
+from pytest_fairmedagent.domain.trajectory import Trajectory, frozen
 
 
 @dataclass(frozen=True)
@@ -224,24 +171,23 @@ class ReplicateTable:
     def _numbers(self) -> dict[str, dict[Hashable, int]]:
         return {}
 
-    @cached_property
-    def _whole(self) -> dict[tuple[str, str], tuple[int | None, ...]]:
-        return {}
-
-    def whole(self, vignette: str, condition: str) -> tuple[int | None, ...]:
-        """Return a number per draw, None where it is incomplete.
+    def whole(
+        self, vignette: str, condition: str, *, most: int | None = None
+    ) -> tuple[int | None, ...]:
+        """Return a number for each draw, or for the first `most`; None for an incomplete one.
 
         Two draws of one vignette have one number if their whole outputs are equal, in whatever
         conditions they stand.
         """
-        key = (vignette, condition)
-        if key not in self._whole:
-            known = self._numbers.setdefault(vignette, {})
-            self._whole[key] = tuple(
-                known.setdefault(_frozen(t.outputs), len(known)) if t.complete else None
-                for t in self.rows.get(key, ())
-            )
-        return self._whole[key]
+        known = self._numbers.setdefault(vignette, {})
+        return tuple(
+            known.setdefault(frozen(t.outputs), len(known)) if t.complete else None
+            for t in self.rows.get((vignette, condition), ())[:most]
+        )
+
+    @cached_property
+    def _repeat(self) -> dict[tuple[str, str], int]:
+        return {}
 
     def collapsed(
         self, vignettes: Sequence[str], condition: str, other: str, *, replicates: int = 2
@@ -253,37 +199,27 @@ class ReplicateTable:
         the swap cannot matter, so that a collapsed vignette that differs is a fair coin.
         """
         return tuple(
-            all(self._repeats(vignette, arm, replicates) for arm in (condition, other))
+            all(self._copies(vignette, arm) >= replicates for arm in (condition, other))
             for vignette in vignettes
         )
 
-    def _repeats(self, vignette: str, condition: str, replicates: int) -> bool:
-        row = self.whole(vignette, condition)
-        ends = (0, *accumulate(self.blocks.get((vignette, condition), (len(row),))))
-        return all(
-            end - start >= replicates and len({*row[start:end]}) == 1 and row[start] is not None
-            for start, end in pairwise(ends)
-        )
+    def _copies(self, vignette: str, condition: str) -> int:
+        """Return how many copies of one output a row is, the fewest of its blocks; 0 if of more."""
+        key = (vignette, condition)
+        if key not in self._repeat:
+            row = self.rows.get(key, ())
+            ends = (0, *accumulate(self.blocks.get(key, (len(row),))))
+            blocks = [row[start:end] for start, end in pairwise(ends)]
+            self._repeat[key] = min(len(block) if _alike(block) else 0 for block in blocks)
+        return self._repeat[key]
 
     def same_outputs(self, vignettes: Sequence[str], condition: str, other: str) -> bool:
         """Whether whole outputs repeat in two arms, in at least three draws each, and agree."""
         return all(self.collapsed(vignettes, condition, other, replicates=3)) and all(
-            len({*self.whole(vignette, condition), *self.whole(vignette, other)}) == 1
+            _alike((*self.rows[vignette, condition], *self.rows[vignette, other]))
             for vignette in vignettes
         )
 
 
-def _firsts(clusters: Sequence[str]) -> list[int]:
-    places: dict[str, int] = {}
-    for place, cluster in enumerate(clusters):
-        places.setdefault(cluster, place)
-    return list(places.values())
-
-
-def _frozen(value: object) -> Hashable:
-    """Return an output in a form that is equal, and has one hash, where outputs are equal."""
-    if isinstance(value, Mapping):
-        return frozenset((name, _frozen(inner)) for name, inner in value.items())
-    if isinstance(value, (list, tuple)):
-        return tuple(_frozen(inner) for inner in value)
-    return value if isinstance(value, Hashable) else repr(value)
+def _alike(row: Sequence[Trajectory]) -> bool:
+    return all(t.complete and t.outputs == row[0].outputs for t in row)

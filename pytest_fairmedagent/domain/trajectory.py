@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
 Value = object  # bool, int, float, str or a list of these; validated where it enters
@@ -47,3 +47,14 @@ class Trajectory:
     def get(self, stage: str, name: str) -> Value | None:
         """Return one output field, or None where the stage or field is missing."""
         return self.outputs.get(stage, {}).get(name)
+
+
+def frozen(value: object) -> Hashable:
+    """Return an output in a form that is equal, and has one hash, where outputs are equal."""
+    if isinstance(value, (str, int, float)):  # nearly all are; a Mapping is slow to ask for
+        return value
+    if isinstance(value, Mapping):
+        return frozenset((name, frozen(inner)) for name, inner in value.items())
+    if isinstance(value, (list, tuple)):
+        return tuple(frozen(inner) for inner in value)
+    return value if isinstance(value, Hashable) else repr(value)

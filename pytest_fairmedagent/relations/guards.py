@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_fairmedagent.domain import Contrast, Plan, ReplicateTable
+from pytest_fairmedagent.relations.copies import repeats_of_arm, repeats_of_arms
 from pytest_fairmedagent.relations.measured import measure
 from pytest_fairmedagent.stats import holm, runs_test, stratified_test
 
@@ -27,7 +28,8 @@ Cells = tuple[tuple[bool, ...], ...]  # for each vignette, of each draw
 class GuardTest:
     """One test of a guard: `condition` against the reference (or by itself), on one action.
 
-    `action` is "" where the whole trajectory is tested. `p_adjusted` is Holm's over the guard.
+    `action` is "" where the whole trajectory is tested, which concerns them all. `p_adjusted` is
+    Holm's over the guard.
     """
 
     guard: str
@@ -60,9 +62,15 @@ class Guards:
         """Return why a contrast may get no verdict, missing outcomes aside."""
         reasons = []
         for test in self.rejecting:
-            if test.action != action:
+            if test.action not in ("", action):
                 continue
-            if test.guard == "identical arm":
+            if test.guard == "identical arm" and not test.action:
+                reasons.append(
+                    f"whole outputs repeat inside '{test.condition}' and the reference, whose text "
+                    f"is the same, more than between them (p={test.p:.2g}): answers come from a "
+                    "store, or arms are not comparable in this run"
+                )
+            elif test.guard == "identical arm":
                 reasons.append(
                     f"the identical re-render '{test.condition}' differs from the reference on "
                     f"{action} (p={test.p:.2g}): arms are not comparable in this run"
@@ -71,6 +79,11 @@ class Guards:
                 reasons.append(
                     f"replicates of {test.condition} depend on the one before on {action} "
                     f"(p={test.p:.2g}): they are not independent draws"
+                )
+            if test.guard == "copies" and test.condition in (swap, reference):
+                reasons.append(
+                    f"replicates of {test.condition} are wholly alike or wholly unlike "
+                    f"(p={test.p:.2g}): they are picks from a few stored answers, no draws"
                 )
         for condition in (swap, reference):
             if condition in self.repeated:
@@ -102,6 +115,7 @@ def check_guards(table: ReplicateTable, plan: Plan, vignettes: Sequence[str]) ->
     tests = [
         *_identical(table, plan, vignettes, present),
         *_serial(table, plan, vignettes, present),
+        *_copies(table, vignettes, present),
         *_missingness(table, plan, vignettes, present),
     ]
     return Guards(tuple(tests), _repeated(table) | table.reread)
@@ -129,7 +143,18 @@ def _identical(
             arm = table.counts(vignettes, condition, action)
             base = table.counts(vignettes, plan.reference, action)
             found.append((condition, action, stratified_test(arm.k, arm.n, base.k, base.n).p))
+        if condition in present:
+            repeats = repeats_of_arms(table, vignettes, condition, plan.reference)
+            found.append((condition, "", repeats.p))
     return _adjusted("identical arm", found)
+
+
+def _copies(
+    table: ReplicateTable, vignettes: Sequence[str], present: Sequence[str]
+) -> list[GuardTest]:
+    """Return the tests of the arms in which copies could be found; in others none is shown."""
+    tested = [(arm, repeats_of_arm(table, vignettes, arm, n_arms=len(present))) for arm in present]
+    return _adjusted("copies", [(arm, "", test.p) for arm, test in tested if test.telling])
 
 
 def _serial(

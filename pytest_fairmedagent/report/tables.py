@@ -12,7 +12,7 @@ Record = dict[str, Any]
 
 WIDTH = 100
 _FLOOR_COLUMNS = 6  # files that fit beside each other
-_GUARDS = ("identical arm", "missingness", "serial dependence", "first draw")
+_GUARDS = ("identical arm", "missingness", "serial dependence", "copies", "first draw")
 
 
 def analysis_lines(record: Record) -> list[str]:

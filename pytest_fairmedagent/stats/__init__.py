@@ -18,6 +18,7 @@ from .bootstrap import (
 )
 from .change import FloorChange, floor_change, floor_change_test, gap_change_test
 from .controls import ShamGuard, guard_rejections, missingness_test, sham_guard, worst_case
+from .copies import MOST_DRAWS, ArmRepeats, FieldRepeats, repeats_between, repeats_of_fields
 from .equivalence import Equivalence, Futility, futility, tost
 from .exact import StratifiedTest, stratified_test
 from .excess import Excess, excess, excess_test, excess_test_fraction
@@ -64,14 +65,17 @@ from .votes import VoteFloor, pass_hat_k, rarefied_flags, vote_cell, vote_floor
 __all__ = [
     "ESTIMANDS",
     "MEAN",
+    "MOST_DRAWS",
     "SUPERIORITY",
     "ArityMatched",
+    "ArmRepeats",
     "CellBalance",
     "Design",
     "EProcess",
     "ElementTest",
     "Equivalence",
     "Excess",
+    "FieldRepeats",
     "FirstDraw",
     "Floor",
     "FloorChange",
@@ -143,6 +147,8 @@ __all__ = [
     "power_to_certify",
     "rarefied_flags",
     "rate_law",
+    "repeats_between",
+    "repeats_of_fields",
     "runs_test",
     "score_test",
     "set_contrast",

@@ -256,6 +256,9 @@ def results():
         stats.set_contrast(sets, sets, n_resamples=9).elements[0],
         stats.spearman([1, 2, 3], [1, 3, 2]),
         stats.kappa([[3, 1], [1, 3]]),
+        stats.repeats_between([["a", "b"]], [["a", "a"]]),
+        stats.repeats_of_fields([[("a", 1), ("b", 2), ("c", 3)]]),
+        stats.repeats_of_fields([]),
     ]
 
 
