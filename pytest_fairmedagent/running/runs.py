@@ -9,6 +9,7 @@ from dataclasses import astuple, dataclass
 
 from pytest_fairmedagent.domain import Contrast, Trial
 from pytest_fairmedagent.running.database import Database
+from pytest_fairmedagent.running.ledger import Ledger
 
 IMPORTED = "imported"  # in place of a start's name: what was drawn elsewhere is continued by none
 
@@ -51,7 +52,7 @@ class Draw:
     draw: int
 
 
-class Runs:
+class Runs(Ledger):
     """The runs of a store."""
 
     def __init__(self, database: Database) -> None:
