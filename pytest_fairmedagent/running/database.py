@@ -87,6 +87,13 @@ STEPS: tuple[tuple[str, ...], ...] = (
             SELECT 'start', created, id, series, configuration, design, '', 0, '',
                 json_object('plan', plan, 'replicates', replicates, 'model', model, 'seed', seed,
                 'older', json('true')) FROM runs WHERE fresh<>'imported' ORDER BY id""",
+        """INSERT INTO ledger (kind, created, run, series, configuration, design, cases, line,
+                subject, content)
+            SELECT 'look', coalesce(finished, created), id, series, configuration, design, '', 0,
+                'older|' || at, json_object('at', json_array(at, 'off'), 'older', json('true'))
+            FROM (SELECT *, replicates AS at FROM runs WHERE finished IS NOT NULL UNION ALL
+                SELECT runs.*, looks.replicates AS at FROM runs JOIN looks ON looks.run=runs.id
+                WHERE looks.going IS NULL) WHERE fresh<>'imported' ORDER BY id, at""",
     ),
 )
 SCHEMA_VERSION = len(STEPS)
@@ -112,6 +119,7 @@ class Database:
     def __init__(self, folder: Path) -> None:
         self.file = folder / FILE
         self.lock = threading.RLock()
+        self.closed = False
         refuse_network(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -163,6 +171,7 @@ class Database:
             with contextlib.suppress(sqlite3.Error):
                 self.execute("PRAGMA wal_checkpoint(PASSIVE)")
             self._connection.close()
+            self.closed = True
 
     def _settle(self) -> None:
         """Set the journal and bring the tables up to date, whoever else is just doing the same.

@@ -62,7 +62,9 @@ class Given:
 
     `p` (in 0..1) is adjusted, None where there is none; `look` counts from 1; `level` is what this
     look spent of `alpha`; `replicates` those it was judged at. One that is `post_hoc` gates
-    nothing. `payload` is what else is to be kept of it: small, plain JSON.
+    nothing. `payload` is what else is to be kept of it: small, plain JSON. `rule`, `terms` and
+    `draws` are filled in by `looking.Book`: how often the plan looks, what the contrast claims and
+    on which draws.
     """
 
     family: str
@@ -80,6 +82,9 @@ class Given:
     gating: bool = True
     post_hoc: bool = False
     payload: Mapping[str, Any] = field(default_factory=dict)
+    rule: str = "off"
+    terms: str = ""
+    draws: tuple[str, ...] = ()
 
 
 class Ledger:
@@ -175,7 +180,8 @@ def line_of(entries: Iterable[Entry], *, design: str, cases: str, before: float)
 def given_of(entry: Entry) -> Given:
     """Return the verdict of an entry of that kind; what a later version added is left out."""
     names = Given.__dataclass_fields__
-    return Given(**{name: value for name, value in entry.content.items() if name in names})
+    found = {name: value for name, value in entry.content.items() if name in names}
+    return Given(**{**found, "draws": tuple(found.get("draws", ()))})
 
 
 def _entry(row: Sequence[Any]) -> Entry:
