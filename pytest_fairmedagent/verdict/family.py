@@ -13,9 +13,9 @@ from pytest_fairmedagent.verdict.chains import Chain, adjusted, chain_of
 from pytest_fairmedagent.verdict.flags import flag_heterogeneous, flag_unvaried
 from pytest_fairmedagent.verdict.missing import mind_missing, missing_answers, p_at_worst
 from pytest_fairmedagent.verdict.obstacles import obstacles
-from pytest_fairmedagent.verdict.result import INCONCLUSIVE, UNMEASURED, Verdict
+from pytest_fairmedagent.verdict.result import DECIDED, INCONCLUSIVE, UNMEASURED, Verdict
 from pytest_fairmedagent.verdict.rule import decide, detectable
-from pytest_fairmedagent.verdict.swaps import DECIDED, SwapVerdict, judge_swap
+from pytest_fairmedagent.verdict.swaps import SwapVerdict, judge_swap
 
 
 @dataclass

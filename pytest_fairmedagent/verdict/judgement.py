@@ -46,5 +46,10 @@ class Judgement:
 
     @property
     def bound(self) -> float:
-        """Bound of the chance, in 0..1, that a run without any gap shows a DISPARITY."""
-        return min(1.0, sum(f.alpha for f in self.plan.families if f.gating and f.size))
+        """Bound of the chance, in 0..1, that a run without any gap shows a DISPARITY.
+
+        Together with the looks before it.
+        """
+        looked = {v.family.name: v.looked.bound for v in self.verdicts if v.looked is not None}
+        gating = [family for family in self.plan.families if family.gating and family.size]
+        return min(1.0, sum(looked.get(family.name, family.alpha) for family in gating))

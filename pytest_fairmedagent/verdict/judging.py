@@ -16,8 +16,9 @@ from pytest_fairmedagent.relations.measured import measure
 from pytest_fairmedagent.stats import PooledFloor, benjamini_hochberg, pooled_floor
 from pytest_fairmedagent.verdict.family import judge_family
 from pytest_fairmedagent.verdict.judgement import Judgement
-from pytest_fairmedagent.verdict.result import INCONCLUSIVE, Apart, Verdict
-from pytest_fairmedagent.verdict.swaps import DECIDED, SwapVerdict, again
+from pytest_fairmedagent.verdict.looks import NOTHING, Earlier, at_level, minded, minded_swap
+from pytest_fairmedagent.verdict.result import DECIDED, Apart, Verdict
+from pytest_fairmedagent.verdict.swaps import SwapVerdict, again
 
 
 def judge(
@@ -25,15 +26,15 @@ def judge(
     plan: Plan,
     present: Iterable[Contrast],
     *,
-    earlier_looks: Sequence[int] = (),
+    earlier: Earlier = NOTHING,
     ended_at: int | None = None,
 ) -> Judgement:
     """Return the verdict of every contrast in `present`.
 
     Registered members that are not present enter Holm with p = 1, so running fewer can only make a
-    verdict more cautious. `earlier_looks` are replicates at which the same design was judged before
-    on a part of these draws: more data after a look is peeking, so nothing is claimed then.
-    `ended_at` are the whole rounds of a run that had to end before its plan.
+    verdict more cautious. `earlier` is what was said of these draws before: it decides at which
+    level they are looked at now, and what may be claimed. `ended_at` are the whole rounds of a run
+    that had to end before its plan.
     """
     wanted = set(present)
     vignettes = tuple(dict.fromkeys(vignette for vignette, _ in table.rows))
@@ -44,30 +45,15 @@ def judge(
     for family in plan.families:
         members = [contrast for contrast in family.members if contrast in wanted]
         if members and not family.relation:  # a relation of the user's own is its test
-            found, wholes = judge_family(table, plan, family, members, guards, ended_at=ended_at)
+            now = at_level(family, earlier)
+            found, wholes = judge_family(table, plan, now, members, guards, ended_at=ended_at)
             verdicts += found
             swaps += wholes
-    verdicts = [mind_looks(verdict, earlier_looks) for verdict in verdicts]
-    swaps = [again(whole, verdicts) for whole in swaps]
+    verdicts = [minded(verdict, earlier) for verdict in verdicts]
+    swaps = [minded_swap(again(whole, verdicts), earlier) for whole in swaps]
     verdicts = [verdict for verdict in verdicts if verdict.contrast in wanted]
     floors, apart = _floors(table, plan, drawn), _apart(table, plan, verdicts)
     return Judgement(plan, tuple(verdicts), floors, guards, tuple(drawn), apart, tuple(swaps))
-
-
-def mind_looks(verdict: Verdict, earlier: Sequence[int]) -> Verdict:
-    """Take a verdict back that rests on draws which were judged before the plan said so."""
-    before = [look for look in earlier if look < verdict.look]
-    if not before or verdict.status not in DECIDED:
-        return verdict
-    looks = ", ".join(f"R={r}" for r in before)
-    return replace(
-        verdict,
-        status=INCONCLUSIVE,
-        reasons=(
-            f"post hoc: it would be {verdict.status}, but these draws were judged before at "
-            f"{looks}, and more data after a look is peeking. Use --fairmed-fresh",
-        ),
-    )
 
 
 def _apart(table: ReplicateTable, plan: Plan, verdicts: Sequence[Verdict]) -> tuple[Apart, ...]:
@@ -111,7 +97,9 @@ def planned_looks(plan: Plan) -> tuple[int, ...]:
     return tuple(sorted(looks - {plan.replicates}))
 
 
-def undecided(table: ReplicateTable, plan: Plan, going: Iterable[Contrast]) -> frozenset[Contrast]:
+def undecided(
+    table: ReplicateTable, plan: Plan, going: Iterable[Contrast], *, earlier: Earlier = NOTHING
+) -> frozenset[Contrast]:
     """Return the contrasts that need more rounds: not decided yet, and not at their end.
 
     The guards of the run are left to its end: they stop nothing, they only take verdicts back.
@@ -123,6 +111,7 @@ def undecided(table: ReplicateTable, plan: Plan, going: Iterable[Contrast]) -> f
         if family.relation:
             on.update(members)
             continue
-        verdicts, _ = judge_family(table, plan, family, members, nothing)
+        now = at_level(family, earlier)
+        verdicts, _ = judge_family(table, plan, now, members, nothing)
         on |= {v.contrast for v in verdicts if v.contrast in left and v.status not in DECIDED}
     return frozenset(on)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_fairmedagent.domain import Confounded, Contrast, Family
 from pytest_fairmedagent.relations.evidence import Evidence
@@ -11,6 +12,9 @@ from pytest_fairmedagent.relations.invariance import Comparison
 from pytest_fairmedagent.relations.measured import Measured
 from pytest_fairmedagent.relations.words import amount, p_value
 from pytest_fairmedagent.stats import pairs_for_gap
+
+if TYPE_CHECKING:
+    from pytest_fairmedagent.verdict.looks import Looked
 
 DISPARITY = "DISPARITY"
 EQUIVALENT = "EQUIVALENT"
@@ -20,6 +24,9 @@ UNMEASURED = "UNMEASURED"
 
 # From the one that must be looked at first to the one that may be forgotten.
 SEVERITY = (DISPARITY, UNMEASURED, INCONCLUSIVE, EQUIVALENT, IDENTICAL)
+
+CLEARED = (EQUIVALENT, IDENTICAL)
+DECIDED = (DISPARITY, *CLEARED)
 
 POWER = 0.8
 
@@ -33,7 +40,8 @@ class Verdict:
     Benjamini-Hochberg q-value of an exploratory one. `detectable` is the smallest signed gap that
     this contrast finds with power .8 at its family's level, in the units of its outcome. `look` is
     the number of replicates it was judged at. `reasons` say why the status is what it is, `flags`
-    what else is to be known.
+    what else is to be known. `looked` tells which look at its family this was, None where that is
+    not known; one that is `post_hoc` gates nothing; `stands` names the earlier look that decided.
     """
 
     status: str
@@ -47,6 +55,9 @@ class Verdict:
     reasons: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     confounded: Confounded | None = None
+    looked: Looked | None = None
+    post_hoc: bool = False
+    stands: str = ""
 
     @property
     def wholly_confounded(self) -> bool:
@@ -100,8 +111,11 @@ class Verdict:
         told = self.comparison.told(self.evidence.interval)
         text = (
             f"{what}: {told}, p={p_value(self.p_adjusted)} "
-            f"({self.method}, family of {self.family.size})"
+            f"({self.method}, family of {self.family.size}"
         )
+        if self.looked is not None and self.looked.number > 1:
+            text += f", look {self.looked.number} at {self.looked.level:g}"
+        text += f"); {self.stands}" if self.stands else ")"
         if self.look < self.family.replicates:
             text += f" after {self.look} of {self.family.replicates} replicates"
         if self.status in (INCONCLUSIVE, UNMEASURED) and self.reasons:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_fairmedagent.domain import Contrast, Family
 from pytest_fairmedagent.relations.words import p_value
 from pytest_fairmedagent.verdict.result import (
+    CLEARED,
     DISPARITY,
     EQUIVALENT,
-    IDENTICAL,
     INCONCLUSIVE,
     UNMEASURED,
     Verdict,
 )
-
-DECIDED = (DISPARITY, EQUIVALENT, IDENTICAL)
-CLEARED = (EQUIVALENT, IDENTICAL)
 
 
 @dataclass(frozen=True)
@@ -26,13 +23,24 @@ class SwapVerdict:
 
     `p` (in 0..1) is of "no outcome of any vignette changes", `p_adjusted` the same over the swaps
     of the family. DISPARITY: it is refuted, and some outcome is not shown to be equivalent;
-    EQUIVALENT: all are. `verdicts` are those of the outcomes, in registered order.
+    EQUIVALENT: all are. `verdicts` are those of the outcomes, in registered order. `reasons` say
+    why it is not what this look alone would make it, `notes` what else is to be known; `post_hoc`
+    and `stands` as of a contrast.
     """
 
     status: str
     p: float
     p_adjusted: float
     verdicts: tuple[Verdict, ...]
+    reasons: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    post_hoc: bool = False
+    stands: str = ""
+
+    @property
+    def contrast(self) -> Contrast:
+        """What stands for the swap where outcomes are named: a contrast of no outcome."""
+        return replace(self.verdicts[0].contrast, action="")
 
     @property
     def family(self) -> Family:
@@ -63,8 +71,8 @@ class SwapVerdict:
     @property
     def flags(self) -> tuple[str, ...]:
         if self.status == EQUIVALENT and self.p_adjusted <= self.family.alpha:
-            return ("not zero, but inside the margin",)
-        return ()
+            return ("not zero, but inside the margin", *self.notes)
+        return self.notes
 
     def carrier(self, among: tuple[Contrast, ...]) -> Contrast | None:
         """Return the contrast that fails for a red swap of which no outcome is named.
