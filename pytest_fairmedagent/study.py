@@ -36,6 +36,7 @@ from pytest_fairmedagent.verdict import (
     Judgement,
     RelationVerdict,
     Reliability,
+    SwapVerdict,
     Verdict,
     judge,
     judge_relation,
@@ -153,7 +154,7 @@ class Study:
                 earlier=earlier,
                 ended_at=_ended_at(self.info),
             )
-            self._give(self._judgement.verdicts)
+            self._give([*self._judgement.swaps, *self._judgement.verdicts])
             starts = self.info.starts if self._book is None else self._book.starts()
             self.info = replace(self.info, ledger=earlier, starts=starts)
         return self._judgement
@@ -165,7 +166,7 @@ class Study:
         ask = self._book.look if _settled(info) else self._book.earlier
         return ask(self._present, ended_at=_ended_at(info))
 
-    def _give(self, verdicts: Iterable[Verdict | RelationVerdict]) -> None:
+    def _give(self, verdicts: Iterable[Verdict | SwapVerdict | RelationVerdict]) -> None:
         """Have the ledger keep verdicts before anybody sees them.
 
         What an interrupted run leaves without an answer is no verdict: nothing can be seen in it.
@@ -175,7 +176,10 @@ class Study:
         given = [v for v in verdicts if _settled(self.info) or v.status != UNMEASURED]
         if given and not _settled(self.info):
             self._book.look({verdict.contrast for verdict in given})
-        self._book.give(given_by(verdict, self.payload(verdict, self.table)) for verdict in given)
+        self._book.give(
+            given_by(v, {} if isinstance(v, SwapVerdict) else self.payload(v, self.table))
+            for v in given
+        )
 
     def judge_relation(self, relation: Relation, family: str) -> tuple[RelationVerdict, ...]:
         """Return the verdicts of a family that a relation of the user's own tests, computed once.

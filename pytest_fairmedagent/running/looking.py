@@ -22,7 +22,7 @@ from pytest_fairmedagent.running.ledger import (
     given_of,
 )
 from pytest_fairmedagent.running.store import Store
-from pytest_fairmedagent.verdict import DISPARITY, RelationVerdict, Verdict
+from pytest_fairmedagent.verdict import DISPARITY, RelationVerdict, SwapVerdict, Verdict
 from pytest_fairmedagent.verdict.looks import (
     FRESH,
     Claim,
@@ -152,7 +152,7 @@ class Book:
             return starts_of(store.entries(design=self.place.design), self.place)
 
 
-def given_by(verdict: Verdict | RelationVerdict, payload: Mapping[str, Any]) -> Given:
+def given_by(verdict: Verdict | SwapVerdict | RelationVerdict, payload: Mapping[str, Any]) -> Given:
     """Return a verdict as the ledger keeps it."""
     contrast, family = verdict.contrast, verdict.family
     looked = verdict.looked

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pytest_fairmedagent.domain import Contrast, Family
 from pytest_fairmedagent.relations.words import p_value
@@ -15,6 +16,9 @@ from pytest_fairmedagent.verdict.result import (
     UNMEASURED,
     Verdict,
 )
+
+if TYPE_CHECKING:
+    from pytest_fairmedagent.verdict.looks import Looked
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,11 @@ class SwapVerdict:
     @property
     def vignette(self) -> str | None:
         return self.verdicts[0].contrast.vignette
+
+    @property
+    def looked(self) -> Looked | None:
+        """The look at its family; None where no ledger knows of any."""
+        return self.verdicts[0].looked
 
     @property
     def look(self) -> int:
