@@ -7,15 +7,14 @@ STATISTICS sections 0 to 4, 6 and 7.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from pytest_fairmedagent.domain import Contrast, Plan, ReplicateTable
 from pytest_fairmedagent.relations.evidence import OFF, looks_of
 from pytest_fairmedagent.relations.guards import Guards, check_guards
-from pytest_fairmedagent.relations.measured import measure
-from pytest_fairmedagent.stats import PooledFloor, benjamini_hochberg, pooled_floor
+from pytest_fairmedagent.stats import PooledFloor, pooled_floor
+from pytest_fairmedagent.verdict.confounding import set_apart, settle
 from pytest_fairmedagent.verdict.family import DECIDED, judge_family
-from pytest_fairmedagent.verdict.result import Apart, Judgement, Verdict
+from pytest_fairmedagent.verdict.result import Judgement, Verdict
 
 
 def judge(
@@ -50,29 +49,9 @@ def judge(
                 earlier_looks=earlier_looks,
                 ended_at=ended_at,
             )
-    floors, apart = _floors(table, plan, drawn), _apart(table, plan, verdicts)
-    return Judgement(plan, tuple(verdicts), floors, guards, tuple(drawn), apart)
-
-
-def _apart(table: ReplicateTable, plan: Plan, verdicts: Sequence[Verdict]) -> tuple[Apart, ...]:
-    """Return what was seen on the vignettes that are confounded for a contrast."""
-    found: list[Apart] = []
-    for verdict in verdicts:
-        confounded, contrast = verdict.confounded, verdict.contrast
-        if confounded is None:
-            continue
-        vignettes = [v for v in confounded.vignettes if _both(table, v, plan.reference, contrast)]
-        if not vignettes:  # an interrupted run may not have drawn them
-            continue
-        comparison = measure(table, contrast, vignettes, plan.reference)
-        if comparison.weight:
-            found.append(Apart(comparison, verdict.family.name, confounded, 1.0))
-    q = benjamini_hochberg([apart.comparison.p for apart in found]) if found else ()
-    return tuple(replace(a, q=float(value)) for a, value in zip(found, q, strict=True))
-
-
-def _both(table: ReplicateTable, vignette: str, reference: str, contrast: Contrast) -> bool:
-    return table.has([vignette], reference) and table.has([vignette], contrast.swap)
+    floors = _floors(table, plan, drawn)
+    apart = set_apart(table, plan, verdicts, guards, earlier_looks=earlier_looks, ended_at=ended_at)
+    return Judgement(plan, settle(verdicts, apart), floors, guards, tuple(drawn), apart)
 
 
 def _floors(table: ReplicateTable, plan: Plan, vignettes: Sequence[str]) -> PooledFloor | None:

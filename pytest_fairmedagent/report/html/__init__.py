@@ -51,6 +51,7 @@ def _environment() -> Environment:
         amount=numbers.amount,
         chance=numbers.chance,
         whole=numbers.whole,
+        registered=numbers.registered,
         breakable=_breakable,
     )
     return environment
