@@ -219,7 +219,9 @@ def _flag_heterogeneous(
     flagged = list(verdicts)
     for (index, c, _), p in zip(tested, adjusted, strict=True):
         verdict = verdicts[index]
-        if p > family.alpha or verdict.status == DISPARITY:
+        # One common direction explains the excess where the signed gap is significant by itself.
+        signed = min(verdict.evidence.p, verdict.p_adjusted) <= family.alpha
+        if p > family.alpha or signed:
             continue
         shams = [
             compare(table, replace(c.contrast, swap=sham), c.swap.vignettes, plan.reference)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from pytest_fairmedagent.domain import Confounded, Contrast, Family, Plan
+from pytest_fairmedagent.domain import EITHER, Confounded, Contrast, Family, Plan
 from pytest_fairmedagent.relations.evidence import Evidence
 from pytest_fairmedagent.relations.guards import Guards
 from pytest_fairmedagent.relations.invariance import Comparison
 from pytest_fairmedagent.relations.measured import Guarded, Measured
 from pytest_fairmedagent.relations.words import amount, p_value
 from pytest_fairmedagent.stats import PooledFloor, pairs_for_gap
+from pytest_fairmedagent.verdict.directed import OPPOSITE_ALPHA, opposite_level
 
 DISPARITY = "DISPARITY"
 EQUIVALENT = "EQUIVALENT"
@@ -33,7 +34,8 @@ class Verdict:
     Benjamini-Hochberg q-value of an exploratory one. `detectable` is the smallest signed gap that
     this contrast finds with power .8 at its family's level, in the units of its outcome. `look` is
     the number of replicates it was judged at. `reasons` say why the status is what it is, `flags`
-    what else is to be known.
+    what else is to be known. `opposed` says that the outcome goes against the direction in which a
+    registry holds a difference to be right: the status then is of the vignettes set apart.
     """
 
     status: str
@@ -48,6 +50,7 @@ class Verdict:
     flags: tuple[str, ...] = ()
     sham: Guarded | None = None
     confounded: Confounded | None = None
+    opposed: str = ""
 
     @property
     def wholly_confounded(self) -> bool:
@@ -94,6 +97,8 @@ class Verdict:
         what = f"{self.status} {contrast.action}, {contrast.swap} vs reference"
         if contrast.vignette is not None:
             what += f", on {contrast.vignette}"
+        if self.opposed:
+            return f"{what}, {self.opposed}"
         if not self.comparison.weight:
             return f"{what}: {'; '.join(self.reasons) or 'nothing was drawn'}"
         told = self.comparison.told(self.evidence.interval)
@@ -115,6 +120,12 @@ class Verdict:
         told = self.headline  # which ends with the first reason where nothing was shown
         lines = [told, *(f"  {reason}" for reason in self.reasons if reason not in told)]
         comparison = self.comparison
+        if self.opposed and comparison.weight and not self.wholly_confounded:
+            low_high = self.evidence.interval
+            lines.append(
+                f"  on the other vignettes: {comparison.told(low_high)}, "
+                f"p={p_value(self.p_adjusted)} ({self.method}, family of {self.family.size})"
+            )
         if comparison.weight:
             lines.extend(f"  {line}" for line in comparison.lines())
             if comparison.deterministic:
@@ -136,23 +147,47 @@ class Verdict:
             )
         if self.confounded is not None and not self.wholly_confounded:
             names = ", ".join(self.confounded.vignettes)
-            lines.append(f"  left out and explored apart: {names}")
+            lines.append(f"  left out and looked at apart: {names}")
             lines.append(f"    {self.confounded}")
         lines.extend(f"  flag: {flag}" for flag in self.flags)
         return "\n".join(lines)
 
 
 @dataclass(frozen=True)
-class Apart:
-    """What was seen where a difference can be clinically right: explored, and never claimed.
+class Opposite:
+    """A test against the direction in which a difference can be right, one-sided.
 
-    `q` is the Benjamini-Hochberg value over all that a run explores so.
+    `p` in 0..1 is for itself (over all looks so far), `p_adjusted` Holm's over `n_members`, all
+    that a run registers so. `reason` says why it may claim nothing, "" where it may.
+    """
+
+    p: float
+    p_adjusted: float
+    n_members: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """What was seen where a difference can be clinically right, in one direction or in either.
+
+    In that `direction` it is explored, and never claimed: `q` is the Benjamini-Hochberg value over
+    all that a run explores so. Against it, it is tested (`opposite`; None where it may go either
+    way, or the family does not gate).
     """
 
     comparison: Measured
     family: str
     confounded: Confounded
     q: float
+    direction: str = EITHER
+    opposite: Opposite | None = None
+
+    @property
+    def opposed(self) -> bool:
+        """Whether the outcome goes against the registered direction."""
+        found = self.opposite
+        return found is not None and not found.reason and found.p_adjusted <= OPPOSITE_ALPHA
 
 
 @dataclass(frozen=True)
@@ -172,4 +207,5 @@ class Judgement:
     @property
     def bound(self) -> float:
         """Bound of the chance, in 0..1, that a run without any gap shows a DISPARITY."""
-        return min(1.0, sum(f.alpha for f in self.plan.families if f.gating and f.size))
+        families = sum(f.alpha for f in self.plan.families if f.gating and f.size)
+        return min(1.0, families + opposite_level(self.plan))
