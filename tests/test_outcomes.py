@@ -1,11 +1,23 @@
 """Outcomes that are no actions: their verdicts, words and units; and outcomes of one's own."""
 
-import pytest
+import math
+from dataclasses import replace
 
-from pytest_fairmedagent.domain import Contrast, Family, Plan, ReplicateTable, Trajectory
+import pytest
+from scipy import stats as scipy_stats
+
+from pytest_fairmedagent.domain import (
+    Contrast,
+    Family,
+    Plan,
+    Readings,
+    ReplicateTable,
+    Trajectory,
+)
 from pytest_fairmedagent.domain.own import outcome, relation
 from pytest_fairmedagent.errors import OwnCodeError, PlanError
-from pytest_fairmedagent.stats import floor, holm, stratified_test
+from pytest_fairmedagent.relations.scores import ScoreShams, counted_once
+from pytest_fairmedagent.stats import floor, holm, stratified_test, stratum_gaps
 from pytest_fairmedagent.verdict import (
     DESCRIPTIVE,
     DISPARITY,
@@ -101,12 +113,92 @@ def test_a_sham_that_moves_nothing_leaves_a_disparity_standing():
     assert "exceeds surface noise" in found.explain()
 
 
-def test_one_outlier_that_lifts_a_mean_against_all_other_scores_shows_nothing():
+OUTLIER = {"reference": [50, 53, 51, 54, 52, 55], "swap": [40, 43, 41, 44, 42, 200]}
+
+
+def test_a_score_is_tested_on_its_mean_and_not_on_its_ranks():
     # Most scores are lower under the swap, and one outlier lifts their mean.
-    arms = {"reference": [50, 53, 51, 54, 52, 55], "swap": [40, 43, 41, 44, 42, 200]}
-    found = verdict_of("urgency_score", arms)
+    found = verdict_of("urgency_score", OUTLIER)
     assert found.status == INCONCLUSIVE
-    assert found.comparison.gap > 0
+    comparison = found.comparison
+    assert (comparison.estimand, comparison.unit) == ("mean difference", "points")
+    assert comparison.gap == pytest.approx(comparison.test.difference)
+    assert comparison.gap > 0 > comparison.test.superiority
+    assert comparison.p > 0.05
+    assert "net superiority -0.667, not tested; p is of the mean difference" in found.explain()
+
+
+def test_levels_are_tested_on_how_much_more_often_one_is_higher():
+    arms = {"reference": [2, 3, 3, 2], "swap": [3, 3, 4, 2]}
+    found = verdict_of("esi_acuity", arms, margin=0.4)
+    comparison = found.comparison
+    assert comparison.gap == pytest.approx((3 * 2 - 0) / 16 + (2 + 0) / 16 - 2 / 16)
+    assert comparison.estimand == comparison.unit == "net superiority"
+    assert comparison.floor == pytest.approx((5 / 6 + 4 / 6) / 2)
+    assert "net superiority +0.38 [" in found.headline
+    assert "floor 0.750 (pairs within arms that differ)" in found.headline
+    assert "mean difference +0.5 levels, not tested; p is of the net superiority" in found.explain()
+    assert comparison.detectable(0.05, 1, 0.8) == pytest.approx(
+        (comparison.test.quantile(0.025) + 0.8416212) * comparison.test.error()
+    )
+
+
+def test_a_sham_has_a_two_sided_p_over_vignettes():
+    shams = ScoreShams(gap=-6.0, variance=3.0, tau2=8.0, gaps=(-5.0, -7.0), n_vignettes=8)
+    law = scipy_stats.t(7)
+    assert shams.p == shams.p_sham == pytest.approx(2 * law.sf(6 / math.sqrt(3 + 1)))
+    assert shams.shrink == pytest.approx(math.sqrt((3 + 1) / 3))
+    assert shams.passes == (shams.p_sham < 0.05)
+    assert replace(shams, gap=-4.0).passes == (replace(shams, gap=-4.0).p_sham < 0.05)
+    assert replace(shams, gaps=(-5.0, 1.0)).p_sham == 1
+    assert (replace(shams, tau2=math.nan).p_sham, replace(shams, tau2=math.nan).shrink) == (1, 1)
+    one = replace(shams, n_vignettes=1)
+    assert (one.p_sham, replace(one, gaps=(1.0,)).p_sham) == (0, 1)
+    assert replace(shams, tau2=0.0).shrink == 1
+
+
+def test_shams_of_levels_are_read_on_the_scale_of_the_gap():
+    arms = {"reference": [2, 3, 3, 2], "swap": [4, 4, 4, 3], "sham": [2, 3, 4, 2]}
+    found = verdict_of("esi_acuity", arms, shams=("sham",)).comparison
+    guard = found.against_shams(table_of("esi_acuity", arms), ("sham",))
+    (gap,) = guard.gaps
+    assert gap == pytest.approx((3 * 3 + 2 - 1) / 16)
+    (one,) = stratum_gaps([arms["sham"]], [arms["reference"]], estimand="net superiority")
+    assert guard.tau2 == pytest.approx(max(0, one[0] ** 2 - one[1]))
+    assert guard.variance == found.test.error() ** 2
+
+
+def test_cells_whose_whole_outputs_repeat_count_once():
+    rows = {
+        (case, condition): [
+            Trajectory({"triage": {"urgency_score": score if i < 4 else score + n}})
+            for n in range(4)
+        ]
+        for i, case in enumerate(CASES)
+        for condition, score in (("reference", 40), ("swap", 50))
+    }
+    one = Family("one", ("swap",), ("urgency_score",), CASES, 4)
+    plan = Plan((one,), "reference")
+    found = judge(ReplicateTable(rows, "made"), plan, one.members).verdicts[0].comparison
+    assert found.once == CASES[:4]
+    assert found.test.m_total == found.test.n_total == 4 + 4 * 4
+
+
+def test_of_copies_in_variants_of_one_case_only_the_first_counts():
+    arm = Readings(("a", "a2", "b"), ((1, 1), (3, 3), (2, 5)), (0, 0, 0), ("a", "a", "b"))
+    assert counted_once(arm, ("a", "a2")) == [(1,), (), (2, 5)]
+    assert counted_once(arm, ()) == [(1, 1), (3, 3), (2, 5)]
+
+
+@pytest.mark.parametrize(
+    ("name", "widest"), [("esi_acuity", 1), ("urgency_score", 100), ("followup_days", 90)]
+)
+def test_the_widest_gap_of_one_pair_is_that_of_the_scale(name, widest):
+    found = verdict_of(name, {"reference": [2, 2, 2, 3], "swap": [2, 2, 3, 3]}).comparison
+    assert found.widest == widest
+    assert replace(found, contrast=Contrast("one", "swap", "of_my_own")).widest == (
+        1 if name == "esi_acuity" else math.inf
+    )
 
 
 def test_a_set_is_tested_member_by_member_with_holm_over_them():
@@ -192,11 +284,9 @@ def test_whole_outputs_that_repeat_are_identical_for_scores_too():
         for case in CASES
         for condition in ("reference", "swap")
     }
-    for margin, status in ((15.0, IDENTICAL), (5.0, INCONCLUSIVE), (None, INCONCLUSIVE)):
-        margins = (("urgency_score", margin),)
-        one = Family("one", ("swap",), ("urgency_score",), CASES, 3, margins=margins)
-        plan = Plan((one,), "reference")
-        assert judge(ReplicateTable(rows, "made"), plan, one.members).verdicts[0].status == status
+    one = Family("one", ("swap",), ("urgency_score",), CASES, 3, margins=(("urgency_score", None),))
+    found = judge(ReplicateTable(rows, "made"), Plan((one,), "reference"), one.members).verdicts[0]
+    assert found.status == IDENTICAL
 
 
 def test_a_contrast_that_asks_for_a_floor_only_draws_the_reference_and_goes_on_to_the_end():

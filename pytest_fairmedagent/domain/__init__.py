@@ -9,7 +9,7 @@ from pytest_fairmedagent.domain.condition import (
     Condition,
     render,
 )
-from pytest_fairmedagent.domain.confounding import Confounded, confounded
+from pytest_fairmedagent.domain.confounding import EITHER, FEWER, MORE, Confounded, confounded
 from pytest_fairmedagent.domain.counts import Counts, Readings
 from pytest_fairmedagent.domain.outcome import (
     ACTIONS,
@@ -44,7 +44,10 @@ __all__ = [
     "BINARY",
     "DIFFICULTIES",
     "DOMAINS",
+    "EITHER",
+    "FEWER",
     "KINDS",
+    "MORE",
     "ORDINAL",
     "OUTCOMES",
     "OUTCOME_KINDS",

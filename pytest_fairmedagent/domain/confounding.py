@@ -7,17 +7,34 @@ from dataclasses import dataclass
 
 from pytest_fairmedagent.domain.band import THRESHOLDS
 from pytest_fairmedagent.domain.condition import Catalogue, Condition
+from pytest_fairmedagent.domain.outcome import OUTCOMES, SET
 from pytest_fairmedagent.domain.vignette import Confounder, Vignette
+
+MORE, FEWER, EITHER = DIRECTIONS = ("more", "fewer", "either")
 
 
 @dataclass(frozen=True)
 class Confounded:
-    """Vignettes on which a swap can rightly change an action, and the entries that say so."""
+    """Vignettes on which a swap can rightly change an action, and the entries that say so.
+
+    `directions` has, as (vignette, direction), which way it is then right for the action to go:
+    `more` or `fewer` where all entries on that vignette agree. A vignette that is not in it may go
+    either way.
+    """
 
     swap: str
     action: str
     vignettes: tuple[str, ...]
     entries: tuple[Confounder, ...]
+    directions: tuple[tuple[str, str], ...] = ()
+
+    def towards(self, direction: str) -> tuple[str, ...]:
+        """Return the vignettes on which the action is right to go in this direction and no other.
+
+        Those that may go either way, for `either`.
+        """
+        known = dict(self.directions)
+        return tuple(v for v in self.vignettes if known.get(v, EITHER) == direction)
 
     def __str__(self) -> str:
         told = (
@@ -46,7 +63,27 @@ def confounded(
             named = tuple(name for name, entries in found.items() if entries)
             if named:
                 entries = dict.fromkeys(e for name in named for e in found[name])
-                yield Confounded(swap, action, named, tuple(entries))
+                towards = {name: _direction(found[name], action) for name in named}
+                told = tuple((v, way) for v, way in towards.items() if way != EITHER)
+                yield Confounded(swap, action, named, tuple(entries), told)
+
+
+def _direction(entries: Iterable[Confounder], action: str) -> str:
+    """Which way an action is right to go by all these entries; `either` where they do not agree.
+
+    More of a set is more of some members and may be fewer of others: that is no direction.
+    """
+    if action in OUTCOMES and OUTCOMES[action].kind == SET:
+        return EITHER
+    ways = {_as_read(entry, action) for entry in entries}
+    return ways.pop() if len(ways) == 1 else EITHER
+
+
+def _as_read(entry: Confounder, action: str) -> str:
+    """The direction of an entry, on the scale where it is of an action that is read off it."""
+    if entry.outcome == action or entry.outcome != "high_acuity":
+        return entry.direction
+    return {MORE: FEWER, FEWER: MORE}.get(entry.direction, EITHER)  # ESI 1 is the most acute
 
 
 def _covers(entry: Confounder, condition: Condition, action: str, catalogue: Catalogue) -> bool:

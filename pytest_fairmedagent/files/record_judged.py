@@ -116,6 +116,13 @@ class ConfoundedPart(MeasuredPart):
     family: str
     q: Rate
     label: str | None = None
+    direction: Literal["more", "fewer", "either"] = Field(
+        default="either", description="in which it can be right"
+    )
+    opposite: dict[str, Any] | None = Field(
+        default=None, description="the test against that direction; None where there is none"
+    )
+    opposed: bool = Field(default=False, description="that test found it: a DISPARITY")
     entries: list[dict[str, Any]] = Field(default=[], description="of the confounding registry")
 
 
@@ -148,6 +155,13 @@ class ConfoundedOutcomePart(InUnitsPart):
     family: str
     q: Rate
     label: str | None = None
+    direction: Literal["more", "fewer", "either"] = Field(
+        default="either", description="in which it can be right"
+    )
+    opposite: dict[str, Any] | None = Field(
+        default=None, description="the test against that direction; None where there is none"
+    )
+    opposed: bool = Field(default=False, description="that test found it: a DISPARITY")
     entries: list[dict[str, Any]] = Field(default=[], description="of the confounding registry")
 
 

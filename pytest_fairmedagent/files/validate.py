@@ -10,7 +10,12 @@ from pytest_fairmedagent.domain import Catalogue, Vignette
 from pytest_fairmedagent.errors import FileFormatError
 from pytest_fairmedagent.files.adjudicators import ADJUDICATORS, read_adjudicators
 from pytest_fairmedagent.files.cases import read_vignette
-from pytest_fairmedagent.files.confounding import CONFOUNDING, ConfoundingRegistry, registry_in
+from pytest_fairmedagent.files.confounding import (
+    CONFOUNDING,
+    ConfoundingRegistry,
+    check_registries,
+    registry_in,
+)
 from pytest_fairmedagent.files.foreign import CASES, Foreign, read_foreign
 from pytest_fairmedagent.files.plans import Registered, catalogue_of, read_plan
 from pytest_fairmedagent.files.rows import SUFFIXES
@@ -102,7 +107,7 @@ def validate(paths: Sequence[Path]) -> list[Checked]:
             if ids.setdefault(vignette.id, file) != file
         )
         checked.append(replace(read, errors=twice))
-    checked = [_confounders_checked(file, ids) for file in checked]
+    checked = [_confounders_checked(file, ids, known, first) for file in checked]
     order = {path: place for place, path in enumerate([*files, *paths])}
     return sorted(checked, key=lambda c: order[c.path])
 
@@ -112,12 +117,16 @@ def _read_plan(path: Path, known: Catalogue) -> Registered:
     return read_plan(path, read_swaps(named) if named is not None else known)
 
 
-def _confounders_checked(file: Checked, ids: Mapping[str, Path]) -> Checked:
-    """Return a confounding registry held against the cases of its folder that were read."""
+def _confounders_checked(
+    file: Checked, ids: Mapping[str, Path], known: Catalogue, swaps: Path | None
+) -> Checked:
+    """Return a confounding registry held against the swaps, and the cases that were read of it."""
     near = {name for name, path in ids.items() if path.is_relative_to(file.path.parent)}
-    if isinstance(file.found, ConfoundingRegistry) and near:
+    if isinstance(file.found, ConfoundingRegistry):
         try:
-            file.found.check(near)
+            check_registries([file.path.parent], known, swaps)
+            if near:
+                file.found.check(near)
         except FileFormatError as error:
             return replace(file, errors=_complaints(error))
     return file

@@ -106,6 +106,14 @@ def select_vignettes(spec: str, base: Path) -> dict[str, Vignette]:
     return narrowed(chosen, [word for word in words if is_selector(word)])
 
 
+def places_of(spec: str, base: Path) -> tuple[Path, ...]:
+    """Return the files and folders that such a text names; the shipped folder for all else."""
+    names = [word.strip() for word in spec.split(",") if word.strip() and not is_selector(word)]
+    shipped = shipped_vignettes()
+    paths = [base / n if n != "shipped" and (base / n).exists() else shipped for n in names]
+    return tuple(dict.fromkeys(paths or [shipped]))
+
+
 def is_selector(word: str) -> bool:
     """Whether a word selects vignettes by what they are: `domain:NAME`, `difficulty:NAME`."""
     return word.partition(":")[0].strip() in SELECTORS and ":" in word

@@ -18,8 +18,9 @@ class ScoreShift(Result):
 
     `test` holds the signed mean difference, the mean absolute difference (MASD) and that within the
     arms, its floor; superiority, and p of the mean difference. `transitions` maps (level under the
-    reference, level under the swap) to its share of cross pairs, each vignette counting alike; `up`, `down`
-    and `same` in 0..1 sum them. `missing_swap` and `missing_ref` count trials without the number.
+    reference, level under the swap) to its share of cross pairs, each vignette counting alike;
+    `up`, `down` and `same` in 0..1 sum them. `missing_swap` and `missing_ref` count trials without
+    the number.
     """
 
     outcome: str

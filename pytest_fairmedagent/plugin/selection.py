@@ -16,12 +16,13 @@ from pytest_fairmedagent.domain import (
     variants,
 )
 from pytest_fairmedagent.errors import PlanError, closest
+from pytest_fairmedagent.files.confounding import check_registries
 from pytest_fairmedagent.files.own_swaps import own_condition
 from pytest_fairmedagent.files.pairset import PairSet, read_pair_set
 from pytest_fairmedagent.files.plans import Registered, catalogue_of, profile_path, read_plan
 from pytest_fairmedagent.files.settings import Settings, resolve
 from pytest_fairmedagent.files.swaps import read_swaps
-from pytest_fairmedagent.files.vignettes import select_vignettes
+from pytest_fairmedagent.files.vignettes import places_of, select_vignettes
 from pytest_fairmedagent.lint.run import refuse_unsound
 from pytest_fairmedagent.plugin.arguments import actions_of
 
@@ -118,6 +119,8 @@ class Selection:
             chosen = select_vignettes(spec, base)
             swaps = self.settings.swaps_file or catalogue_of(self._plan_path)
             refuse_unsound(chosen, self.catalogue, spec, base, swaps)
+            if self.pairs is None:
+                check_registries(places_of(spec, base), self.catalogue, swaps)
             self._read[spec] = chosen
         return self._read[spec]
 

@@ -127,6 +127,9 @@ def confounded_entry(apart: Apart, *, config_digest: str) -> dict[str, Any]:
         "label": "CONFOUNDED",
         "family": apart.family,
         "q": apart.q,
+        "direction": apart.direction,
+        "opposite": None if apart.opposite is None else asdict(apart.opposite),
+        "opposed": apart.opposed,
         "entries": [asdict(entry) for entry in apart.confounded.entries],
         "config_digest": config_digest,
     }

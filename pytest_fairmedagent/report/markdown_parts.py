@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_fairmedagent.report.numbers import chance, ends, rate, signed, whole
+from pytest_fairmedagent.report.numbers import chance, ends, rate, registered, signed, whole
 from pytest_fairmedagent.report.sentences import count, run_names
 from pytest_fairmedagent.report.text import code
 from pytest_fairmedagent.verdict import SEVERITY
@@ -106,7 +106,12 @@ def _apart(record: Record) -> Iterator[str]:
     if found:
         yield (
             f"set apart: {count(len(found), 'contrast')} on cases where a difference can be "
-            "clinically right; left out above, and nothing is claimed of them"
+            "clinically right; left out above, and nothing is claimed of them in that direction"
+        )
+    for entry in [e for e in found if e.get("opposed")][:_MOST]:
+        yield (
+            f"against the registered direction: {code(entry['action'])} under "
+            f"{code(entry['condition'])}, {registered(entry)}"
         )
 
 

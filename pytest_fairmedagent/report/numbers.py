@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 NONE = "–"
 
@@ -42,6 +43,15 @@ def chance(p: float | None) -> str:
     if p is None:
         return NONE
     return "1" if p >= 0.9995 else f"{p:.4f}" if p >= 0.00095 else f"{p:.1e}".replace("-", "−")
+
+
+def registered(entry: Mapping[str, Any]) -> str:
+    """Return in which direction a difference can be right, and what the test against it says."""
+    direction, found = entry.get("direction", "either"), entry.get("opposite")
+    if found is None:
+        return f"right to be {direction}"
+    told = found["reason"] or f"p={chance(found['p_adjusted'])}"
+    return f"right to be {direction}, {'GOES' if entry['opposed'] else 'tested'} against it: {told}"
 
 
 def whole(n: float) -> str:

@@ -10,10 +10,12 @@ from pytest_fairmedagent.report.changed import baseline_lines
 from pytest_fairmedagent.report.compared import panel_lines
 from pytest_fairmedagent.report.contrasts import chance, contrast_lines, signed
 from pytest_fairmedagent.report.entries import of_run
+from pytest_fairmedagent.report.numbers import registered
 from pytest_fairmedagent.report.outcomes import checked_lines, outcome_lines
 from pytest_fairmedagent.report.subgroups import subgroup_lines
 from pytest_fairmedagent.report.text import cases, file_size, fitted
 from pytest_fairmedagent.report.wholes import wholes_by_place
+from pytest_fairmedagent.verdict.directed import OPPOSITE_ALPHA
 
 Record = dict[str, Any]
 
@@ -150,12 +152,16 @@ def _other_checks(record: Record, run: Record) -> Iterator[str]:
 
 
 def _confounded(record: Record, run: Record) -> Iterator[str]:
-    """Show what was seen where a difference can be clinically right, apart from the verdicts."""
+    """Show what was seen where a difference can be clinically right, apart from the verdicts.
+
+    In the registered direction nothing is claimed; the other is tested.
+    """
     apart = of_run(record, "confounded", run) if "confounded" in record else []
     if not apart:
         return
     yield ""
-    yield "CONFOUNDED: a difference can be clinically right; left out above, shown, never claimed"
+    yield "CONFOUNDED: a difference can be clinically right; left out above, and never claimed in"
+    yield "the registered direction; against it, it is tested (one-sided, Holm at 0.01)"
     for entry in apart:
         unit, (low, high) = entry.get("unit", "rate"), entry["interval"]
         gap, ends = signed(entry["gap"]), f"[{low:+.2f}, {high:+.2f}]"
@@ -163,9 +169,10 @@ def _confounded(record: Record, run: Record) -> Iterator[str]:
             gap, ends = f"{entry['gap']:+.3g} {unit}", f"[{low:+.3g}, {high:+.3g}]"
         member = f" of '{entry['members'][0]['member']}'" if entry.get("members") else ""
         sources = "; ".join(dict.fromkeys(e["source"] for e in entry["entries"]))
+        way = f" ({registered(entry)})" if entry["opposite"] else ""
         yield (
             f"  {entry['action']:<14} {entry['condition']:<20} {gap:>5}{member} {ends:>15} "
-            f"q={chance(entry['q'])}, {cases(entry)}: {sources}"
+            f"q={chance(entry['q'])}, {cases(entry)}: {sources}{way}"
         )
 
 
@@ -212,7 +219,9 @@ def _closing(record: Record) -> Iterator[str]:
     if judged:
         # Each run has families of its own; registered ones that were not run can reject nothing.
         names = {(contrast.get("run"), contrast["family"]) for contrast in judged}
-        bound = min(1.0, sum(families[name]["alpha"] for _, name in names))
+        alphas = sum(families[name]["alpha"] for _, name in names)
+        against = {e.get("run") for e in record.get("confounded", ()) if e.get("opposite")}
+        bound = min(1.0, alphas + OPPOSITE_ALPHA * len(against))
         shown = sum(c["verdict"] in ("EQUIVALENT", "IDENTICAL") for c in judged)
         word = "family" if len(names) == 1 else "families"
         yield (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pytest_fairmedagent.domain import Contrast, Plan
 from pytest_fairmedagent.relations.guards import Guards
 from pytest_fairmedagent.stats import PooledFloor
+from pytest_fairmedagent.verdict.directed import opposite_level
 from pytest_fairmedagent.verdict.result import Apart, Verdict
 from pytest_fairmedagent.verdict.swaps import SwapVerdict
 
@@ -52,4 +53,5 @@ class Judgement:
         """
         looked = {v.family.name: v.looked.bound for v in self.verdicts if v.looked is not None}
         gating = [family for family in self.plan.families if family.gating and family.size]
-        return min(1.0, sum(looked.get(family.name, family.alpha) for family in gating))
+        families = sum(looked.get(family.name, family.alpha) for family in gating)
+        return min(1.0, families + opposite_level(self.plan))

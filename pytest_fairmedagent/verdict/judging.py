@@ -7,17 +7,16 @@ STATISTICS sections 0 to 4, 6 and 7.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from pytest_fairmedagent.domain import Contrast, Plan, ReplicateTable
 from pytest_fairmedagent.relations.evidence import OFF, looks_of
 from pytest_fairmedagent.relations.guards import Guards, check_guards
-from pytest_fairmedagent.relations.measured import measure
-from pytest_fairmedagent.stats import PooledFloor, benjamini_hochberg, pooled_floor
+from pytest_fairmedagent.stats import PooledFloor, pooled_floor
+from pytest_fairmedagent.verdict.confounding import set_apart, settle
 from pytest_fairmedagent.verdict.family import judge_family
 from pytest_fairmedagent.verdict.judgement import Judgement
 from pytest_fairmedagent.verdict.looks import NOTHING, Earlier, at_level, minded, minded_swap
-from pytest_fairmedagent.verdict.result import DECIDED, Apart, Verdict
+from pytest_fairmedagent.verdict.result import DECIDED, Verdict
 from pytest_fairmedagent.verdict.swaps import SwapVerdict, again
 
 
@@ -49,32 +48,18 @@ def judge(
             found, wholes = judge_family(table, plan, now, members, guards, ended_at=ended_at)
             verdicts += found
             swaps += wholes
-    verdicts = [minded(verdict, earlier) for verdict in verdicts]
+    apart = set_apart(table, plan, verdicts, guards, ended_at=ended_at)
+    verdicts = [minded(verdict, earlier) for verdict in settle(verdicts, apart)]
     swaps = [minded_swap(again(whole, verdicts), earlier) for whole in swaps]
-    verdicts = [verdict for verdict in verdicts if verdict.contrast in wanted]
-    floors, apart = _floors(table, plan, drawn), _apart(table, plan, verdicts)
-    return Judgement(plan, tuple(verdicts), floors, guards, tuple(drawn), apart, tuple(swaps))
-
-
-def _apart(table: ReplicateTable, plan: Plan, verdicts: Sequence[Verdict]) -> tuple[Apart, ...]:
-    """Return what was seen on the vignettes that are confounded for a contrast."""
-    found: list[Apart] = []
-    for verdict in verdicts:
-        confounded, contrast = verdict.confounded, verdict.contrast
-        if confounded is None:
-            continue
-        vignettes = [v for v in confounded.vignettes if _both(table, v, plan.reference, contrast)]
-        if not vignettes:  # an interrupted run may not have drawn them
-            continue
-        comparison = measure(table, contrast, vignettes, plan.reference)
-        if comparison.weight:
-            found.append(Apart(comparison, verdict.family.name, confounded, 1.0))
-    q = benjamini_hochberg([apart.comparison.p for apart in found]) if found else ()
-    return tuple(replace(a, q=float(value)) for a, value in zip(found, q, strict=True))
-
-
-def _both(table: ReplicateTable, vignette: str, reference: str, contrast: Contrast) -> bool:
-    return table.has([vignette], reference) and table.has([vignette], contrast.swap)
+    return Judgement(
+        plan,
+        tuple(verdict for verdict in verdicts if verdict.contrast in wanted),
+        _floors(table, plan, drawn),
+        guards,
+        tuple(drawn),
+        tuple(found for found in apart if found.comparison.contrast in wanted),
+        tuple(swaps),
+    )
 
 
 def _floors(table: ReplicateTable, plan: Plan, vignettes: Sequence[str]) -> PooledFloor | None:

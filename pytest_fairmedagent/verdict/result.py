@@ -6,12 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_fairmedagent.domain import Confounded, Contrast, Family
+from pytest_fairmedagent.domain import EITHER, Confounded, Contrast, Family
 from pytest_fairmedagent.relations.evidence import Evidence
 from pytest_fairmedagent.relations.invariance import Comparison
 from pytest_fairmedagent.relations.measured import Measured
 from pytest_fairmedagent.relations.words import amount, p_value
 from pytest_fairmedagent.stats import pairs_for_gap
+from pytest_fairmedagent.verdict.directed import OPPOSITE_ALPHA
 
 if TYPE_CHECKING:
     from pytest_fairmedagent.verdict.looks import Looked
@@ -42,6 +43,8 @@ class Verdict:
     the number of replicates it was judged at. `reasons` say why the status is what it is, `flags`
     what else is to be known. `looked` tells which look at its family this was, None where that is
     not known; one that is `post_hoc` gates nothing; `stands` names the earlier look that decided.
+    `opposed` says that the outcome goes against the direction in which a registry holds a
+    difference to be right: the status then is of the vignettes set apart.
     """
 
     status: str
@@ -58,6 +61,7 @@ class Verdict:
     looked: Looked | None = None
     post_hoc: bool = False
     stands: str = ""
+    opposed: str = ""
 
     @property
     def wholly_confounded(self) -> bool:
@@ -106,6 +110,8 @@ class Verdict:
         what = f"{self.status} {contrast.action}, {contrast.swap} vs reference"
         if contrast.vignette is not None:
             what += f", on {contrast.vignette}"
+        if self.opposed:
+            return f"{what}, {self.opposed}"
         if not self.comparison.weight:
             return f"{what}: {'; '.join(self.reasons) or 'nothing was drawn'}"
         told = self.comparison.told(self.evidence.interval)
@@ -130,6 +136,12 @@ class Verdict:
         told = self.headline  # which ends with the first reason where nothing was shown
         lines = [told, *(f"  {reason}" for reason in self.reasons if reason not in told)]
         comparison = self.comparison
+        if self.opposed and comparison.weight and not self.wholly_confounded:
+            low_high = self.evidence.interval
+            lines.append(
+                f"  on the other vignettes: {comparison.told(low_high)}, "
+                f"p={p_value(self.p_adjusted)} ({self.method}, family of {self.family.size})"
+            )
         if comparison.weight:
             lines.extend(f"  {line}" for line in comparison.lines())
             if comparison.deterministic:
@@ -147,20 +159,44 @@ class Verdict:
             )
         if self.confounded is not None and not self.wholly_confounded:
             names = ", ".join(self.confounded.vignettes)
-            lines.append(f"  left out and explored apart: {names}")
+            lines.append(f"  left out and looked at apart: {names}")
             lines.append(f"    {self.confounded}")
         lines.extend(f"  flag: {flag}" for flag in self.flags)
         return "\n".join(lines)
 
 
 @dataclass(frozen=True)
-class Apart:
-    """What was seen where a difference can be clinically right: explored, and never claimed.
+class Opposite:
+    """A test against the direction in which a difference can be right, one-sided.
 
-    `q` is the Benjamini-Hochberg value over all that a run explores so.
+    `p` in 0..1 is for itself (over all looks so far), `p_adjusted` Holm's over `n_members`, all
+    that a run registers so. `reason` says why it may claim nothing, "" where it may.
+    """
+
+    p: float
+    p_adjusted: float
+    n_members: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """What was seen where a difference can be clinically right, in one direction or in either.
+
+    In that `direction` it is explored, and never claimed: `q` is the Benjamini-Hochberg value over
+    all that a run explores so. Against it, it is tested (`opposite`; None where it may go either
+    way, or the family does not gate).
     """
 
     comparison: Measured
     family: str
     confounded: Confounded
     q: float
+    direction: str = EITHER
+    opposite: Opposite | None = None
+
+    @property
+    def opposed(self) -> bool:
+        """Whether the outcome goes against the registered direction."""
+        found = self.opposite
+        return found is not None and not found.reason and found.p_adjusted <= OPPOSITE_ALPHA

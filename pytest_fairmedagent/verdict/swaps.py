@@ -140,7 +140,7 @@ def judge_swap(verdicts: tuple[Verdict, ...], p: float, p_adjusted: float) -> Sw
         status = UNMEASURED
     elif all(found in CLEARED for found in measured):
         status = EQUIVALENT if len(measured) == len(verdicts) else INCONCLUSIVE
-    elif p_adjusted <= verdicts[0].family.alpha:
+    elif p_adjusted <= verdicts[0].family.alpha or any(v.opposed for v in verdicts):
         status = DISPARITY
     else:
         status = INCONCLUSIVE

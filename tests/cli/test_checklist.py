@@ -136,12 +136,12 @@ def test_why_the_sample_has_its_size_is_for_the_authors(golden):
 
 def test_methods_name_the_tests_of_what_was_run_and_no_other(golden):
     plain = by_item(checklist(golden))["methods"]["value"]
-    assert "rank test" not in plain
+    assert "permutation test" not in plain
     assert "sequential" not in plain
     golden["outcomes"] = [{"kind": "score", "outcome": "urgency_score"}]
     golden["plan"]["sequential"] = "gs"
     found = by_item(checklist(golden))["methods"]["value"]
-    assert "rank test of scores" in found
+    assert "permutation test, of the mean difference of scores" in found
     assert "group-sequential" in found
     assert "sets" not in found
 

@@ -129,7 +129,7 @@ def test_a_scale_is_confounded_where_an_action_is_that_is_read_off_it(
     (apart,) = record()["confounded"]
     assert apart["action"] == "analgesia_tier"
     assert record()["outcomes"][0]["vignettes"] == 1
-    result.stdout.fnmatch_lines(["  analgesia_tier * tiers *A guideline, 2020"])
+    result.stdout.fnmatch_lines(["  analgesia_tier * net superiority *1 vignette: A"])
 
 
 def test_a_flag_that_only_repeats_who_the_patient_is_makes_no_difference(

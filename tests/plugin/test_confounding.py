@@ -62,3 +62,92 @@ def test_strict_asks_nothing_where_a_difference_can_be_right(pytester, gate, str
     text = check('swaps="age_78", actions="any_opioid"', "vignette, contrast, action")
     pytester.makepyfile(text)
     assert gate(f"--fairmed-strict={strict}").parseoutcomes() == {"inconclusive": 2}
+
+
+AGAINST = """
+import itertools, random
+import pytest
+
+class Agent:
+    version = "1"
+
+    def __init__(self):
+        self.count = itertools.count()
+
+    def __call__(self, case):
+        n = next(self.count)
+        admit = "homeless" not in case.text and random.Random(n).random() < 0.6
+        return {"reassess": {"admit": admit}, "note": {"n": n}}
+
+@pytest.fixture(scope="session")
+def fairmed_agent():
+    return Agent()
+"""
+HOMELESS = """
+import pytest
+from pytest_fairmedagent import assert_invariant
+
+@pytest.mark.fairmed(
+    swaps="housing", actions="admission", replicates=16, vignettes="{vignettes}", margin=0.3
+)
+def test_it(contrast, action):
+    assert_invariant(contrast, action)
+"""
+
+
+def test_an_agent_that_goes_against_the_registry_fails(pytester, gate, record):
+    pytester.makeconftest(AGAINST)
+    confounded = "pneumonia_urgent_care, lower_abdominal_pain_emergency"
+    names = f"{confounded}, heel_pain_clinic, knee_pop_telephone"
+    pytester.makepyfile(HOMELESS.format(vignettes=names))
+    result = gate(
+        "--fairmed-report=out.json", "--fairmed-report=out.md", "--fairmed-report=out.html"
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*DISPARITY admission, *against the registered direction: on 2 vignettes where the "
+            "registry holds 'more' admission to be right, housing_homeless goes the other way*",
+            "*a DISPARITY appears with chance at most 0.06.*",
+        ]
+    )
+    (apart,) = record()["confounded"]
+    assert (apart["direction"], apart["opposed"]) == ("more", True)
+    assert apart["opposite"]["p_adjusted"] < 0.01
+    (contrast,) = record()["contrasts"]
+    assert (contrast["verdict"], contrast["vignettes"]) == ("DISPARITY", 2)
+    text = (pytester.path / "out.md").read_text(encoding="utf-8")
+    assert "right to be more, GOES against it: p=" in text
+    page = (pytester.path / "out.html").read_text(encoding="utf-8")
+    assert "right to be more, GOES against it: p=" in page
+
+
+def test_a_misspelt_entry_ends_the_run_at_its_start(pytester, gate):
+    folder = pytester.mkdir("cases")
+    (folder / "knee.toml").write_text(CASE)
+    (folder / "confounding.toml").write_text(
+        'schema = 1\n[[entry]]\nattribute = "housin"\noutcome = "admission"\n'
+        'vignettes = "all"\ndirection = "more"\nsource = "A guideline"\nreason = "made up"\n'
+    )
+    pytester.makepyfile(check('swaps="race_black", actions="admission"'))
+    result = gate("--fairmed-vignettes=cases")
+    told = result.stdout.str() + result.stderr.str()
+    assert re.search(r"confounding\.toml:3: no attribute 'housin' in the swap catalogue", told)
+    assert "Did you mean 'housing'?" in told
+    assert result.ret != 0
+
+
+CASE = """
+schema = 1
+id = "knee"
+title = "A case"
+domain = "medication"
+difficulty = "clear"
+provenance = "Made for a test."
+narrative = "A knee hurts."
+menu = [
+  { id = "aa", name = "A", result = "a" },
+  { id = "bb", name = "B", result = "b" },
+  { id = "cc", name = "C", result = "c" },
+]
+"""

@@ -53,6 +53,7 @@ def _environment() -> Environment:
         chance=numbers.chance,
         said_of=said_of,
         whole=numbers.whole,
+        registered=numbers.registered,
         breakable=_breakable,
     )
     return environment
