@@ -25,7 +25,7 @@ from pytest_fairmedagent.running.concurrency import Concurrency, shared
 from pytest_fairmedagent.running.drawn import Drawn
 from pytest_fairmedagent.running.endpoints import Turns, held
 from pytest_fairmedagent.running.info import RunInfo, missing_reasons
-from pytest_fairmedagent.running.legs import Legs, Undecided
+from pytest_fairmedagent.running.legs import Legs, Sizing, Undecided
 from pytest_fairmedagent.running.opening import Opened, opened, remembered
 from pytest_fairmedagent.running.sampler import Progress, Sampler
 from pytest_fairmedagent.running.schedule import draws_of
@@ -41,6 +41,7 @@ class Drawing:
     Args:
         looks: replicates, rising, after which `undecided` is asked which contrasts go on; none
             for a plan of fixed size.
+        sizing: asked after the plan's first leg, where it has one, how many replicates follow.
         others: as in `Study`.
     """
 
@@ -59,6 +60,7 @@ class Drawing:
     estimate: Estimate = field(default_factory=lambda: Estimate(calls=0))
     looks: Sequence[int] = ()
     undecided: Undecided = lambda table, contrasts: contrasts
+    sizing: Sizing | None = None
     table: ReplicateTable | None = field(default=None, init=False)
     info: RunInfo | None = field(default=None, init=False)
 
@@ -103,6 +105,7 @@ class Drawing:
             looks=self.looks,
             undecided=self.undecided,
             offline=self.offline,
+            sizing=None if self.sizing is None else self._sized,
             by_vignette=bool(self._opened.configuration.get("prompt_cache")),
         )
         self._progress = Progress(total=len(places), price=self.budget.price)
@@ -161,6 +164,14 @@ class Drawing:
     @property
     def _servers(self) -> list[str]:
         return [*getattr(self.model, "endpoints", ()), *getattr(self.agent, "endpoints", ())]
+
+    def _sized(self, table: ReplicateTable) -> int:
+        assert self.sizing is not None  # noqa: S101 - asked where there is one
+        replicates = self.sizing(table)
+        self._progress.total = sum(
+            d.trial.replicate < replicates for d in self._drawn.places.values()
+        )
+        return replicates
 
     def _sampler(self, on_progress: OnProgress) -> Sampler:
         servers, opened = self._servers, self._opened
@@ -230,9 +241,12 @@ class Drawing:
             and len(trajectories) == len(legs.asked)
             and not any(t.infrastructure for t in trajectories),
             looks=tuple(legs.looked),
-            saved=len(self._drawn.places) - len(legs.asked) if legs.over else 0,
+            saved=sum(place.trial.replicate < legs.most for place in self._drawn.places.values())
+            - len(legs.asked)
+            if legs.over
+            else 0,
             ended=legs.ended,
-            replicates=legs.reached if legs.ended else self.plan.replicates,
+            replicates=legs.reached if legs.ended else legs.most or self.plan.replicates,
             spent_usd=self._usd,
             price=str(self.budget.price or ""),
             concurrency=how,

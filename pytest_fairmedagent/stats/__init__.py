@@ -15,6 +15,12 @@ from .bootstrap import (
     percentile_interval,
     percentile_intervals,
 )
+from .certifying import (
+    chance_to_certify_all,
+    pairs_to_certify,
+    power_to_certify,
+    replicates_to_certify_all,
+)
 from .change import FloorChange, floor_change, floor_change_test, gap_change_test
 from .controls import ShamGuard, guard_rejections, missingness_test, sham_guard, worst_case
 from .equivalence import Equivalence, Futility, futility, tost
@@ -26,13 +32,10 @@ from .multiplicity import benjamini_hochberg, e_bh, holm, tarone_holm
 from .odds import OddsRatio, odds_ratio
 from .operating import Operating, logit_shift, rate_law, simulate_plan
 from .planning import (
-    Design,
-    cheapest_design,
     effective_pairs,
     pairs_for_gap,
-    pairs_to_certify,
     power_of_gap,
-    power_to_certify,
+    replicates_of,
     smallest_detectable_gap,
 )
 from .rank import Spearman, spearman
@@ -58,7 +61,6 @@ from .votes import VoteFloor, pass_hat_k, rarefied_flags, vote_cell, vote_floor
 
 __all__ = [
     "ArityMatched",
-    "Design",
     "EProcess",
     "ElementTest",
     "Equivalence",
@@ -86,7 +88,7 @@ __all__ = [
     "VoteFloor",
     "arity_matched",
     "benjamini_hochberg",
-    "cheapest_design",
+    "chance_to_certify_all",
     "collapse_unanimous",
     "confidence_sequence",
     "e_bh",
@@ -124,6 +126,8 @@ __all__ = [
     "power_to_certify",
     "rarefied_flags",
     "rate_law",
+    "replicates_of",
+    "replicates_to_certify_all",
     "runs_test",
     "set_contrast",
     "sham_guard",
