@@ -28,8 +28,9 @@ from .exact import StratifiedTest, stratified_test
 from .excess import Excess, excess, excess_test, excess_test_fraction
 from .floor import Floor, PooledFloor, floor, pooled_floor, zero_floor_upper
 from .looks import GroupSequential, group_sequential, spending_levels
-from .multiplicity import benjamini_hochberg, e_bh, holm, tarone_holm
+from .multiplicity import benjamini_hochberg, e_bh, holm, inherited, tarone_holm
 from .odds import OddsRatio, odds_ratio
+from .omnibus import SwapTest, swap_test
 from .operating import Operating, logit_shift, rate_law, simulate_plan
 from .planning import (
     effective_pairs,
@@ -85,6 +86,7 @@ __all__ = [
     "SignFlip",
     "Spearman",
     "StratifiedTest",
+    "SwapTest",
     "VoteFloor",
     "arity_matched",
     "benjamini_hochberg",
@@ -108,6 +110,7 @@ __all__ = [
     "group_sequential",
     "guard_rejections",
     "holm",
+    "inherited",
     "kappa",
     "kappa_of",
     "leave_one_out",
@@ -140,6 +143,7 @@ __all__ = [
     "standardised_differences",
     "stratified_test",
     "stratified_wilcoxon",
+    "swap_test",
     "tarone_holm",
     "tost",
     "vote_cell",

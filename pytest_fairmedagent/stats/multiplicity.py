@@ -6,6 +6,8 @@ count as p = 1, so running fewer of them can only make a verdict more cautious.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -25,6 +27,40 @@ def holm(p: ArrayLike, *, n_members: int | None = None) -> Floats:
     order = np.argsort(ps, kind="stable")
     steps = ps[order] * (members - np.arange(ps.size))
     return _in_place(order, np.minimum(1.0, np.maximum.accumulate(steps)))
+
+
+def inherited(chains: Sequence[Sequence[float]], n_groups: int | None = None) -> list[list[float]]:
+    """Adjusted p-values in 0..1 of groups that are each tested step by step, shaped as `chains`.
+
+    A chain holds the p-values of one group in the order they are tested: the group as a whole,
+    then its members; each step is taken only after those before it, so a p counts as no less than
+    them. Members that are registered and absent stand in the chain as 1. Every group starts with
+    1 / `n_groups` of alpha; a group whose whole chain is rejected passes its share on, equally, to
+    the groups that are left. An adjusted p is the smallest alpha at which that step is rejected.
+    Absent groups are never rejected, so never pass anything on.
+
+    Strong control of the family-wise error where each chain alone has it at every level: as long
+    as a group holds a true step, it never passes on; let r groups without any have been rejected
+    in full, then each of the S - r left is tested at alpha / (S - r), and only they can err. With
+    chains of one step it is `holm`. ValueError as `holm`, and for an empty chain.
+    """
+    steps = []
+    for i, chain in enumerate(chains):
+        ps = as_probabilities(f"chains[{i}]", chain)
+        if not ps.size:
+            raise ValueError(f"chains[{i}]: expected at least one p-value, got none")
+        steps.append(np.maximum.accumulate(ps))
+    members = _members(len(steps), n_groups)
+    whole_chains = np.array([chain[-1] for chain in steps])
+    shares = members - np.arange(len(steps))
+    adjusted = []
+    for i, own in enumerate(steps):
+        others = np.sort(np.delete(whole_chains, i))
+        # Smallest alpha at which r other groups are rejected in full, r = 0, 1, ...
+        passed = np.concatenate(([0.0], np.maximum.accumulate(others * shares[:-1])))
+        reached = np.maximum(passed, np.multiply.outer(own, shares)).min(axis=1)
+        adjusted.append([float(p) for p in np.minimum(1.0, reached)])
+    return adjusted
 
 
 def benjamini_hochberg(p: ArrayLike, *, n_members: int | None = None) -> Floats:
