@@ -93,8 +93,10 @@ def swap_p(x: Any, y: Any, labels: Any) -> tuple[float, float]:
     u = np.vstack([centred[:, :m].sum(axis=(0, 1)), np.matmul(labels, centred).sum(axis=0)])
     z = np.divide(u, sd, out=np.zeros_like(u), where=sd > 0)
     top, total = np.abs(z).max(axis=1).round(5), (z * z).sum(axis=1).round(4)
-    least = np.minimum(_p(top), _p(total))
-    return float((least <= least[0]).mean()), float((top >= abs(z[0, 0]).round(5)).mean())
+    omnibus = 2 / _p(top) + 1 / _p(total)
+    return float((omnibus >= omnibus[0] - 1e-9).mean()), float(
+        (top >= abs(z[0, 0]).round(5)).mean()
+    )
 
 
 def _p(values: Any) -> Any:

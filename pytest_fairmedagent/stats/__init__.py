@@ -19,6 +19,7 @@ from .certifying import (
     chance_to_certify_all,
     pairs_to_certify,
     power_to_certify,
+    provable_margin,
     replicates_to_certify_all,
 )
 from .change import FloorChange, floor_change, floor_change_test, gap_change_test
@@ -127,6 +128,7 @@ __all__ = [
     "pooled_floor",
     "power_of_gap",
     "power_to_certify",
+    "provable_margin",
     "rarefied_flags",
     "rate_law",
     "replicates_of",

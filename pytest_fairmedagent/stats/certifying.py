@@ -17,9 +17,11 @@ import numpy as np
 from ._check import Floats, fraction, positive, whole
 from .cuts import normals
 from .law import moments
+from .looks import spending_levels
 from .planning import MOST_PAIRS, first_whole, looks_at, replicates_of
 
 _NORMAL = NormalDist()
+_DATA_SETS = 6_000
 _POINTS = 40  # of the law of a data set's own variance
 
 
@@ -102,18 +104,29 @@ def chance_to_certify_all(
     not of a law that they come from. With `gs`, at any of five looks. ValueError for numbers out of
     range.
     """
-    swaps = whole("n_swaps", n_swaps)
-    sizes = n_vignettes if isinstance(n_vignettes, Sequence) else [n_vignettes] * len(floors)
-    if len(sizes) != len(floors) or not floors:
-        raise ValueError(
-            f"floors: expected one for each of {len(sizes)} actions, got {len(floors)}"
-        )
-    v = tuple(positive("n_vignettes", size) for size in sizes)
-    found = tuple(fraction("floors", floor, ends=True) for floor in floors)
-    margin, alpha = fraction("margin", margin), fraction("alpha", alpha)
-    return _all(
-        margin, found, v, positive("replicates", replicates), swaps, alpha, ratio, gs, measured
-    )
+    margin = fraction("margin", margin)
+    law = _law(floors, n_vignettes, replicates, n_swaps, alpha, ratio, gs, measured)
+    return float(np.searchsorted(law, margin)) / law.size
+
+
+def provable_margin(
+    floors: Sequence[float],
+    n_vignettes: float | Sequence[float],
+    replicates: float,
+    *,
+    n_swaps: int = 1,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    ratio: float = 1.0,
+    gs: bool = False,
+) -> float:
+    """Smallest margin, above 0, that all contrasts are shown inside with this power.
+
+    1 or more where none is. See `chance_to_certify_all`.
+    """
+    power = fraction("power", power)
+    law = _law(floors, n_vignettes, replicates, n_swaps, alpha, ratio, gs, measured=False)
+    return float(law[min(law.size - 1, math.ceil(power * law.size))]) + 1e-9
 
 
 def replicates_to_certify_all(
@@ -144,6 +157,28 @@ def replicates_to_certify_all(
         return found >= power
 
     return first_whole(enough, most)
+
+
+def _law(
+    floors: Sequence[float],
+    n_vignettes: float | Sequence[float],
+    replicates: float,
+    n_swaps: int,
+    alpha: float,
+    ratio: float,
+    gs: bool,
+    measured: bool,
+) -> Floats:
+    swaps = whole("n_swaps", n_swaps)
+    sizes = n_vignettes if isinstance(n_vignettes, Sequence) else [n_vignettes] * len(floors)
+    if len(sizes) != len(floors) or not floors:
+        raise ValueError(
+            f"floors: expected one for each of {len(sizes)} actions, got {len(floors)}"
+        )
+    v = tuple(positive("n_vignettes", size) for size in sizes)
+    found = tuple(fraction("floors", floor, ends=True) for floor in floors)
+    alpha, replicates = fraction("alpha", alpha), positive("replicates", replicates)
+    return _least_margins(found, v, replicates, swaps, alpha, ratio, gs, measured)
 
 
 @lru_cache(maxsize=8192)
@@ -178,8 +213,7 @@ def _spread(mean: float, variance: float, v: float) -> list[float]:
 
 
 @lru_cache(maxsize=1024)
-def _all(
-    margin: float,
+def _least_margins(
     floors: tuple[float, ...],
     v: tuple[float, ...],
     replicates: float,
@@ -188,32 +222,35 @@ def _all(
     ratio: float,
     gs: bool,
     measured: bool,
-) -> float:
-    from .looks import spending_levels
+) -> Floats:
+    """The smallest margin that all contrasts of a data set are inside of, sorted over data sets.
 
+    A contrast may be decided at any look, so its best one counts; of the contrasts the worst.
+    """
     ends: tuple[float, ...] = looks_at(replicates) if gs else (replicates,)
     levels: tuple[float, ...] = spending_levels(ends, alpha=alpha) if len(ends) > 1 else (alpha,)
     actions = len(floors)
     # Independent draws of the swaps' and the reference's share of a gap, for each action.
-    noise = normals(actions * (swaps + 1), len(ends))
-    n = len(noise)
-    own = _gamma_like(n, actions)
-    drift, done = np.zeros((n, actions * (swaps + 1))), 0.0
-    open_ = np.ones((n, swaps, actions), dtype=bool)
+    noise = normals(actions * (swaps + 1), len(ends), 0.0, _DATA_SETS)
+    own = _own(len(noise), actions)
+    drift, done = np.zeros((len(noise), actions * (swaps + 1))), 0.0
+    least = np.full((len(noise), swaps, actions), np.inf)
     for look, (end, level) in enumerate(zip(ends, levels, strict=True)):
         drift = math.sqrt(done / end) * drift + math.sqrt(1 - done / end) * noise[:, look]
         done = end
-        arms = drift.reshape(n, swaps + 1, actions)
+        arms = drift.reshape(len(noise), swaps + 1, actions)
         shared = 1 / (1 + ratio)
         z = math.sqrt(1 - shared) * arms[:, :swaps] + math.sqrt(shared) * arms[:, swaps:]
         weight = np.array(v) * end * ratio / (1 + ratio)
         w = _variances(floors, v, end, ratio, own, measured)[:, None, :]
         reach = np.abs(z) * np.sqrt(w) - _NORMAL.inv_cdf(level) * np.sqrt(w + 0.25)
-        open_ &= reach >= margin * weight
-    return float((~open_.any(axis=(1, 2))).mean())
+        least = np.minimum(least, reach / weight)
+    found: Floats = np.sort(least.max(axis=(1, 2)))
+    return found
 
 
-def _gamma_like(n: int, actions: int) -> Floats:
+@lru_cache(maxsize=16)
+def _own(n: int, actions: int) -> Floats:
     found: Floats = np.random.default_rng(7).standard_normal((n, actions))
     return found
 

@@ -22,13 +22,13 @@ from functools import lru_cache
 import numpy as np
 
 from ._check import fraction, one_of, positive, whole
-from .cuts import Cuts, correlation, cuts, normals
+from .cuts import correlation, cuts, normals
 from .law import moments
 from .looks import spending_levels
 
 RULES = ("fixed", "obrien_fleming", "pocock", "e_process")
 N_LOOKS = 5
-MOST_PAIRS, MOST_ROUNDS = 2**30, 4096
+MOST_PAIRS, MOST_ROUNDS = 2**30, 400
 
 
 @dataclass(frozen=True)
@@ -224,33 +224,33 @@ def _power(
         at[:, :moved] *= math.sqrt(1 - shared)
         at[:, :moved] += math.sqrt(shared) * lasting[:, :moved]
         at[:, :moved] = centre + spread * at[:, :moved]
-        size, cut = np.abs(at), _cuts(level, gap, floor, v, end, rule, moved)
-        now = (size.max(axis=1) >= cut.highest) | ((at * at).sum(axis=1) >= cut.total)
+        cut = cuts(level, rule.n_actions, correlation(floor))
+        farther, narrower = _thinned(cut.named, gap, floor, v, end, rule, moved)
+        size, total = np.abs(at) / farther, (at * at).sum(axis=1)
+        total = rule.n_actions + (total - rule.n_actions) / narrower
+        now = cut.found(size.max(axis=1), total)
         red |= now
         named |= now & (size[:, 0] >= cut.named)
     return float((red if moved > 1 else named).mean())
 
 
-def _cuts(
-    level: float, gap: float, floor: float, v: float, end: float, rule: Rule, moved: int
-) -> Cuts:
-    """The cuts of normal values, moved to where those of relabelled counts are.
+def _thinned(
+    z: float, gap: float, floor: float, v: float, end: float, rule: Rule, moved: int
+) -> tuple[float, float]:
+    """How relabelled counts differ from normal values: their cut at `z`, and their sum of squares.
 
-    Counts have thinner tails (Cornish and Fisher 1938), and those of the action that is tested come
-    in steps: half of one is lost, as far as its own tail is the one that matters.
+    The first is how much farther from 0 the cut is. Counts have thinner tails (Cornish and Fisher
+    1938), and those of the action that is tested come in steps: half of one is lost, as far as its
+    own tail is the one that matters. The second is how much less a sum of squares spreads.
     """
-    cut, k = cuts(level, rule.n_actions, correlation(floor)), rule.n_actions
+    k = rule.n_actions
     still, own = (moments(floor, g, end, end * rule.ratio) for g in (0.0, gap))
     tails = [(k - moved) / k * still.k4 / (still.w**2 * v), moved / k * own.k4 / (own.w**2 * v)]
-    kurtosis = max(-1.0, sum(tails))
+    kurtosis = sum(tails)
     step = 0.5 / math.sqrt(own.w * v)
-
-    def at(z: float) -> float:
-        lost = math.log1p(math.expm1(min(z * step, 50.0)) / k) / z
-        return max(0.88 * z, z + kurtosis * (z**3 - 3 * z) / 24) + lost
-
-    total = k + (cut.total - k) * math.sqrt(1 + kurtosis / 2)
-    return Cuts(at(cut.highest), total if k > 1 else at(cut.highest) ** 2, at(cut.named))
+    lost = math.log1p(math.expm1(min(z * step, 50.0)) / k) / z
+    moved_to = max(0.88 * z, z + kurtosis * (z**3 - 3 * z) / 24) + lost
+    return moved_to / z, math.sqrt(max(0.3, 1 + kurtosis / 2))
 
 
 def standardised(

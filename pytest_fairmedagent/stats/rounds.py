@@ -8,6 +8,7 @@ smallest mean of any of the swap's actions that it belongs to.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from .planning import Rule
 
 _N_RUNS, _SEED = 1_000, 11
+_MOST = 200  # vignettes of a run that are drawn one by one
 
 
 def power_of_rounds(
@@ -29,10 +31,9 @@ def power_of_rounds(
     In several actions the swap has to be red, in one the action is named. The same runs every time.
     """
     bar = math.log(1 / rule.level)
-    rng = np.random.default_rng(_SEED)
     log_e = np.stack(
         [
-            _log_e(gap if action < moved else 0.0, floor, v, n_rounds, rng)
+            _log_e(gap if action < moved else 0.0, floor, v, n_rounds, action)
             for action in range(rule.n_actions)
         ],
         axis=2,
@@ -47,20 +48,25 @@ def power_of_rounds(
     return float((sums.min(axis=2) >= bar).any(axis=1).mean())
 
 
-def _log_e(gap: float, floor: float, v: float, n_rounds: int, rng: np.random.Generator) -> Floats:
+@lru_cache(maxsize=16)
+def _log_e(gap: float, floor: float, v: float, n_rounds: int, action: int) -> Floats:
     """log e-values after each round, `(n_runs, n_rounds)`, of agents drawn from the law."""
     from scipy import special
 
+    rng = np.random.default_rng((_SEED, action))
     p, q, weight = rates(floor, gap)
-    size = max(1, round(v))
+    size = max(1, min(round(v), _MOST))
     # What is decided in both arms is one more kind of vignette, which never disagrees.
     edges = np.cumsum(np.append(weight, max(0.0, 1 - weight.sum())))
     kind = np.searchsorted(edges / edges[-1], rng.random((_N_RUNS, size)))
-    up, down = np.append(q * (1 - p), 0.0)[kind], np.append(p * (1 - q), 0.0)[kind]
-    counts = [
-        _rounds(share.sum(axis=1), (share * share).sum(axis=1), n_rounds, rng)
-        for share in (up, down)
-    ]
+    counts = []
+    for each in (np.append(q * (1 - p), 0.0), np.append(p * (1 - q), 0.0)):
+        share = each[kind]
+        mean, squares = share.mean(axis=1), (share * share).mean(axis=1)
+        if v > size:  # a sample stands for more vignettes, with as much less spread
+            typical = float(np.diff(edges, prepend=0.0) @ each / edges[-1])
+            mean = np.maximum(0, typical + (mean - typical) * math.sqrt(size / v))
+        counts.append(_rounds(mean * v, squares * v, n_rounds, rng))
     b, c = (np.cumsum(count, axis=1) for count in counts)
     n = b + c
     log_choose = special.gammaln(n + 1) - special.gammaln(b + 1) - special.gammaln(c + 1)
