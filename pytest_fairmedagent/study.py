@@ -24,6 +24,7 @@ from pytest_fairmedagent.domain.flags import beyond
 from pytest_fairmedagent.domain.variants import clusters_of
 from pytest_fairmedagent.errors import PlanError
 from pytest_fairmedagent.models.base import ChatModel
+from pytest_fairmedagent.relations.certify import Sized, sized
 from pytest_fairmedagent.running.budget import Budget, Estimate
 from pytest_fairmedagent.running.concurrency import Concurrency
 from pytest_fairmedagent.running.drawing import Drawing
@@ -103,6 +104,7 @@ class Study:
     info: RunInfo | None = field(default=None, init=False)
     asked_by: object = field(default=None, init=False)  # whoever works with it now
     reliability: list[Reliability] = field(default_factory=list, init=False)
+    _sized: Sized | None = field(default=None, init=False)
     _relations: dict[str, tuple[RelationVerdict, ...]] = field(default_factory=dict, init=False)
     _judgement: Judgement | None = field(default=None, init=False)
     _present: set[Contrast] = field(default_factory=set, init=False)
@@ -128,7 +130,7 @@ class Study:
         was drawn until then is in the store, and `table` holds it after an interruption too.
         """
         self._present = set(contrasts)
-        self._judgement = None
+        self._judgement = self._sized = None
         self._relations = {}
         if self.recording is not None:
             if self.only_fresh:
@@ -259,12 +261,28 @@ class Study:
             undecided=lambda table, going: undecided(
                 self._read(table), self.plan, going, earlier=drawing.earlier
             ),
+            sizing=self._size if self.plan.first_leg else None,
         )
         try:
             drawing.draw(self._present, on_progress)
         finally:
             self.table = None if drawing.table is None else self._read(drawing.table)
-            self.info, self._book = drawing.info, drawing.book
+            self.info, self._book = self._told(drawing.info), drawing.book
+
+    def _size(self, table: ReplicateTable) -> int:
+        """Return the replicates that the first leg calls for. Raises PlanError beyond the cap.
+
+        The same rule on the same stored draws: all processes of a start, and later ones, agree.
+        """
+        self._sized = sized(self._read(table), self.plan)
+        if self._sized.replicates is None:
+            raise PlanError(self._sized.refusal())
+        return self._sized.replicates
+
+    def _told(self, info: RunInfo | None) -> RunInfo | None:
+        if info is None or self._sized is None:
+            return info
+        return replace(info, sized=self._sized.record())
 
     def _replay(self, recording: Recording) -> None:
         start = time.monotonic()
@@ -274,7 +292,10 @@ class Study:
         going, reached = frozenset(self._present), 0
         planned, clusters = planned_looks(self.plan), clusters_of(self.vignettes)
         looks: list[int] = []
-        for upto in (*planned, self.plan.replicates):
+        most, first = self.plan.replicates, self.plan.first_leg
+        ends = [*planned, most] if not first else [first]
+        while ends:
+            upto = ends.pop(0)
             for arm in sorted(self.plan.arms(going), key=lambda a: (a.vignette, a.condition)):
                 row = rows.setdefault((arm.vignette, arm.condition), [])
                 for replicate in range(reached, min(upto, arm.replicates)):
@@ -285,8 +306,11 @@ class Study:
             looks += [upto] * (upto in planned)
             if not going:
                 break
+            if upto == first and self._sized is None:
+                most = self._size(self.table)
+                ends = [most] * (most > first)
         trajectories = [trajectory for row in rows.values() for trajectory in row]
-        self.info = RunInfo(
+        info = RunInfo(
             id=None,
             model=f"recorded/{recording.path}",
             toy=bool(configuration.get("toy", False)),
@@ -310,8 +334,10 @@ class Study:
             store=str(recording.path),
             complete=True,
             looks=tuple(looks),
-            saved=len(self.trials(self._present)) - len(trajectories),
+            saved=sum(t.replicate < most for t in self.trials(self._present)) - len(trajectories),
+            replicates=most if first else None,
         )
+        self.info = self._told(info)
 
 
 def _cluster(table: ReplicateTable, vignette: str) -> dict[str, str]:
@@ -326,4 +352,4 @@ def _settled(info: RunInfo) -> bool:
 
 
 def _ended_at(info: RunInfo) -> int | None:
-    return info.replicates if info.ended else None
+    return info.replicates if info.ended or info.sized else None

@@ -28,6 +28,10 @@ def add(commands: Any) -> None:
     )
     aim = plan.add_argument_group("what is asked").add_mutually_exclusive_group()
     aim.add_argument("--gap", type=share, metavar="G", help="signed gap to be found")
+    size_of_gap = plan.add_argument_group("where the gap is")
+    size_of_gap.add_argument(
+        "--every", action="store_true", help="in all actions of a swap, which is to be red"
+    )
     aim.add_argument(
         "--margin", type=share, metavar="M", help="margin that every contrast is shown inside"
     )
@@ -46,7 +50,13 @@ def add(commands: Any) -> None:
     size.add_argument("--replicates", type=count, metavar="R", help="just so many (3 to 20)")
     size.add_argument("--swaps", default="3", metavar="N|NAMES", help="number or names (3)")
     size.add_argument("--actions", default="6", metavar="N|NAMES", help="number or names (6)")
-    size.add_argument("--controls", type=int, default=3, metavar="N", help="control arms (3)")
+    size.add_argument(
+        "--controls",
+        type=int,
+        default=3,
+        metavar="N",
+        help="control arms (3), one of them the reference drawn again, which is pooled with it",
+    )
     size.add_argument("--family", type=count, metavar="K", help="contrasts (swaps x actions)")
     size.add_argument("--alpha", type=level, default=0.05, metavar="A", help="its level (0.05)")
     size.add_argument("--power", type=share, default=0.8, metavar="P", help="power (0.8)")
@@ -88,6 +98,8 @@ def _run(arguments: argparse.Namespace) -> int:
         arguments.alpha,
         arguments.power,
         arguments.sequential,
+        n_actions=n_actions,
+        ratio=2.0 if arguments.controls else 1.0,
     )
     cases, most = given.vignettes(arguments.vignettes)
     backend, price = given.price(arguments)
@@ -102,7 +114,7 @@ def _run(arguments: argparse.Namespace) -> int:
     )
     aim = None
     if arguments.gap or arguments.margin:
-        aim = planning.Aim(arguments.gap, arguments.margin)
+        aim = planning.Aim(arguments.gap, arguments.margin, arguments.every)
     budget = planning.Budgeted(arguments.max_calls, arguments.max_usd, arguments.hours)
     arms = {"swaps": swaps, "controls": arguments.controls}
     size = {"n_arms": 1 + sum(arms.values()), "most_vignettes": most}
@@ -112,7 +124,9 @@ def _run(arguments: argparse.Namespace) -> int:
     if n_datasets is None:
         n_datasets = 200 if arguments.sequential != "off" else 0
     if chosen is not None and n_datasets:
-        tried = aim or planning.Aim(gap=gate.detectable(chosen.n_vignettes, chosen.replicates))
+        every = arguments.every
+        smallest = gate.detectable(chosen.n_vignettes, chosen.replicates, every=every)
+        tried = aim or planning.Aim(gap=smallest, every=every)
         operating = planning.simulated(chosen, gate, tried, n_datasets=n_datasets)
     record = plan_record(
         floor=floor,

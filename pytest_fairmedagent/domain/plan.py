@@ -12,6 +12,11 @@ from typing import Any
 from pytest_fairmedagent.domain.confounding import Confounded
 from pytest_fairmedagent.domain.outcome import BINARY, OUTCOMES
 
+_LEFT_OUT_UNUSED = (
+    *("outcomes", "margins", "relation", "variants", "minimum_gap"),
+    *("pooled", "first_leg", "certify"),
+)
+
 
 @dataclass(frozen=True, order=True)
 class Contrast:
@@ -131,6 +136,10 @@ class Plan:
 
     `pooled` tells that draws of the identical arms count as draws of the reference, whose text is
     the same: fixed here, before the data, so that no one can choose it after a look.
+
+    Where `first_leg` is above 0, so many replicates are drawn first, and from the floor of all arms
+    together as many follow as certify everything with the chance `certify` (in 0..1), up to the
+    replicates of the families.
     """
 
     families: tuple[Family, ...]
@@ -141,6 +150,8 @@ class Plan:
     confounded: tuple[Confounded, ...] = ()
     outcomes: tuple[tuple[str, str, str], ...] = ()
     pooled: bool = False
+    first_leg: int = 0
+    certify: float | None = None
 
     @property
     def replicates(self) -> int:
@@ -179,7 +190,8 @@ class Plan:
     def design_digest(self) -> str:
         """The same without replicates: two plans that differ in nothing else are looks at one."""
         content = self._content()
-        del content["sequential"]
+        for name in ("sequential", "first_leg", "certify"):
+            content.pop(name, None)
         for family in content["families"]:
             del family["replicates"]
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -188,7 +200,7 @@ class Plan:
         """Return what digests are made of; what is not used leaves them as they were before it."""
         content = asdict(self)
         for part in (content, *content["families"]):
-            for name in ("outcomes", "margins", "relation", "variants", "minimum_gap", "pooled"):
+            for name in _LEFT_OUT_UNUSED:
                 if name in part and not part[name]:
                     del part[name]
         return content

@@ -44,6 +44,7 @@ class PlanFile(Strict):
     variants: Annotated[int, Field(ge=1, le=1000)] = 1
     catalogue: str = ""
     replicates: Replicates
+    replicates_cap: Replicates | None = None
     margin: Share | None = None
     alpha: Level = 0.05
     strict: bool = False
@@ -61,7 +62,9 @@ class Registered:
 
     `says` is a sentence for the summary. `certify` is the least chance (in 0..1) of showing all
     gating contrasts equivalent if nothing differs, below which the plan is refused; None asks for
-    nothing. `assumed_floor` is the floor to plan with before one is measured.
+    nothing. With `replicates_cap` the `replicates` are a first leg, and from the floor that it
+    shows of all arms together as many follow as reach `certify`, up to the cap. `assumed_floor` is
+    the floor to plan with before one is measured.
     """
 
     path: Path
@@ -91,6 +94,7 @@ def read_plan(
     """Return the plan of a file, which may name these outcomes. Raises FileFormatError."""
     source = TomlFile(path)
     data = source.parse(PlanFile)
+    _check_cap(source, data)
     for index, control in enumerate(data.controls):
         if control not in catalogue.controls:
             raise source.error(
@@ -118,3 +122,25 @@ def read_plan(
                     (*place, "actions"), f"unknown action {action!r}.{closest(action, outcomes)}"
                 )
     return Registered(path, data)
+
+
+def _check_cap(source: TomlFile, data: PlanFile) -> None:
+    if data.replicates_cap is None:
+        return
+    place = ("replicates_cap",)
+    if data.replicates_cap < data.replicates or data.replicates < 2:
+        raise source.error(
+            place,
+            f"replicates_cap is {data.replicates_cap} and replicates, the first leg, "
+            f"{data.replicates}: expected a first leg of at least 2, and a cap not below it.",
+        )
+    if data.certify is None:
+        raise source.error(
+            place, "replicates_cap needs certify, the chance that the replicates are to reach."
+        )
+    if data.sequential != "off":
+        raise source.error(
+            place,
+            f"replicates_cap and sequential = {data.sequential!r} are two ways to settle the "
+            "replicates: leave one out.",
+        )

@@ -66,6 +66,9 @@ class Run(Part):
     saved: Count = Field(default=0, description="trials that their contrasts did not need")
     ended: str = Field(default="", description="why it ended before its plan")
     replicates: Count | None = None
+    sized: dict[str, Any] = Field(
+        default={}, description="how the replicates were settled by the first leg, without arms"
+    )
     workers: Count | None = None
     concurrency: dict[str, Any] = Field(default={}, description="calls at once, and why")
     store: str | None = None
@@ -101,6 +104,8 @@ class PlanPart(Part):
     confounded: list[dict[str, Any]] = Field(default=[], description="where a gap can be right")
     outcomes: list[list[str]] = Field(default=[], description="the user's: id, kind, digest")
     pooled: bool = Field(default=False, description="draws of identical arms are the reference's")
+    first_leg: Count = Field(default=0, description="replicates that settle how many follow")
+    certify: Rate = Field(default=None, description="chance to certify all that they aim at")
 
 
 class FloorPart(Part):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from pytest_fairmedagent.errors import PlanError
-from pytest_fairmedagent.planning.gate import Aim, Gate
+from pytest_fairmedagent.planning.gate import MOST_ROUNDS, Aim, Gate
 from pytest_fairmedagent.planning.trial import TrialCost
 
 LEAST, USUAL = 3, 20  # replicates that measure a floor and serial dependence; more gain little
@@ -174,7 +174,8 @@ def _fewest_vignettes(aim: Aim, gate: Gate, replicates: int, most: int) -> int |
 
 
 def _fewest_replicates(aim: Aim, gate: Gate, vignettes: int) -> int | None:
-    found = _first(lambda r: gate.reaches(aim, vignettes, r), MOST_REPLICATES)
+    most = MOST_ROUNDS if gate.sequential == "e" else MOST_REPLICATES
+    found = _first(lambda r: gate.reaches(aim, vignettes, r), most)
     return None if found is None else max(LEAST, found)
 
 

@@ -155,7 +155,7 @@ class AuditRun:
         seat, agent_place = place
         plan = registry.plan()
         file = registry.registered.file
-        refuse_uncertifiable(plan.families, floor=file.assumed_floor, target=file.certify)
+        refuse_uncertifiable(plan, floor=file.assumed_floor, target=file.certify)
         recording, of_start = None, f"{self._start} {agent_place}"
         if seat.spec.backend == "recorded":
             whole = open_recording(seat.spec.name, self._config.invocation_params.dir)

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
 
-from pytest_fairmedagent.domain import Family
+from pytest_fairmedagent.domain import Plan
 from pytest_fairmedagent.errors import PlanError
 from pytest_fairmedagent.relations.certify import certification
 
 
-def refuse_uncertifiable(families: Iterable[Family], *, floor: float, target: float | None) -> None:
+def refuse_uncertifiable(plan: Plan, *, floor: float, target: float | None) -> None:
     """Raise PlanError for a gating family whose chance to be certified whole is below the target.
 
     `floor` is the assumed one. Without a target every plan may be run.
     """
     if target is None:
         return
-    for family in families:
+    for family in plan.families:
         if not family.gating or not family.size:
             continue
-        found = certification(family, floor=floor, target=target)
+        found = certification(plan, family, floor=floor, target=target)
         if found.chance >= target:
             continue
         cases = max(1, family.n_pooled)
-        enough = -(-found.pairs_needed // cases)
         advice = (
-            f"{found.pairs_needed:.0f} pairs would do: --fairmed-replicates={enough:.0f} "
-            f"with these {cases} vignettes, or more vignettes."
-            if found.pairs_needed < 1e6
+            f"{found.needed:.0f} replicates would do with these {cases} vignettes: "
+            f"--fairmed-replicates={found.needed:.0f}, or more vignettes."
+            if not math.isinf(found.needed)
             else "Give a margin: --fairmed-margin."
         )
+        most = "at most " if plan.first_leg else ""
         raise PlanError(
             f"family {family.name!r} could not be shown equivalent: at a floor of {floor} the "
             f"chance that all {family.size} contrasts fit inside ±{family.margin or 0:g} with "
-            f"{found.pairs} replicate pairs each is {found.chance:.2f}, and the plan asks for "
-            f"{target}.\n  {advice}"
+            f"{most}{found.replicates} replicates of {cases} vignettes is {found.chance:.2f}, and "
+            f"the plan asks for {target}.\n  {advice}"
         )

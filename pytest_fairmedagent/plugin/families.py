@@ -95,7 +95,7 @@ def family_of(
             settings.replicates,
             arguments.get("replicates"),
             declared.replicates if declared else None,
-            defaults.replicates,
+            defaults.replicates_cap or defaults.replicates,
         ),
         margin=margin_of(
             settings.margin,

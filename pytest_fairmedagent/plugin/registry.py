@@ -60,7 +60,9 @@ class Registry(Selection):
             reference=self.catalogue.reference.id,
             identical=identical,
             shams=tuple(name for name in controls if kinds[name] == "sham"),
-            sequential=self.settings.sequential or self.registered.file.sequential,
+            sequential=self._sequential,
+            first_leg=self._first_leg,
+            certify=self.registered.file.certify if self._first_leg else None,
             confounded=self._confounded(),
             pooled=bool(identical),
             outcomes=tuple(
@@ -69,6 +71,23 @@ class Registry(Selection):
                 if o.digest and any(o.id in family.actions for family in self.families.values())
             ),
         )
+
+    @property
+    def _sequential(self) -> str:
+        return self.settings.sequential or self.registered.file.sequential
+
+    @property
+    def _first_leg(self) -> int:
+        """The replicates after which the plan settles how many follow; 0 where it does not.
+
+        Replicates that an option gives are drawn whatever is seen, and looks stop by themselves.
+        """
+        file = self.registered.file
+        fixed = self.settings.replicates is not None or self._sequential != "off"
+        most = max((family.replicates for family in self.families.values()), default=0)
+        if file.replicates_cap is None or fixed or most <= file.replicates:
+            return 0
+        return file.replicates
 
     def _confounded(self) -> tuple[Confounded, ...]:
         """Return what the case sets say can rightly differ, for all that is registered."""

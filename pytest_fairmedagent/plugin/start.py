@@ -16,9 +16,9 @@ from pytest_fairmedagent.plugin.items import agent_seen_by, brings_its_agent
 from pytest_fairmedagent.plugin.options import drop_defaults
 from pytest_fairmedagent.plugin.parametrise import NOTES
 from pytest_fairmedagent.plugin.session import registry_of, run_of
-from pytest_fairmedagent.relations.certify import certification
+from pytest_fairmedagent.relations.certify import KINDS, certification, ratio_of
 from pytest_fairmedagent.report.written import check_formats
-from pytest_fairmedagent.stats import smallest_detectable_gap
+from pytest_fairmedagent.stats import effective_pairs, smallest_detectable_gap
 from pytest_fairmedagent.verdict import planned_looks
 
 
@@ -88,12 +88,13 @@ def collection_lines(config: pytest.Config) -> list[str] | None:
     n_trials = sum(arm.replicates for arm in arms)
     conditions = len({arm.condition for arm in arms})
     vignettes = _vignettes({arm.vignette for arm in arms}, registry.cases)
+    at_most = "at most " if plan.first_leg else ""
     own = registry.settings.agent or any(brings_its_agent(item) for item in run.selected)
     agent = None if own else run.clinical_agent()
     lines = [
         f"fairmed: profile {file.name}. {file.says}",
         f"fairmed: {len(run.selected)} items, {len(contrasts)} contrasts; {vignettes} x "
-        f"{conditions} arms = {n_trials} trajectories, {_calls(agent, n_trials)}",
+        f"{conditions} arms = {at_most}{n_trials} trajectories, {_calls(agent, n_trials)}",
     ]
     n_agents = len({agent_seen_by(item) for item in run.selected})
     if n_agents > 1:
@@ -107,6 +108,7 @@ def collection_lines(config: pytest.Config) -> list[str] | None:
             told = f" {seat.id}:" if seat.id else ""
             lines.append(cost.replace("fairmed:", f"fairmed:{told}", 1))
     lines.extend(_looks_line(plan))
+    lines.extend(_leg_line(plan))
     floor = file.assumed_floor
     families = [
         f
@@ -116,7 +118,7 @@ def collection_lines(config: pytest.Config) -> list[str] | None:
         and not f.relation  # what a test of the user's own can see, only its author knows
         and set(f.actions) & set(plan.actions)
     ]
-    lines.extend(_power_line(family, floor) for family in families)
+    lines.extend(_power_line(plan, family, floor) for family in families)
     lines.extend(f"fairmed: warning: {note}" for note in config.stash.get(NOTES, []))
     few = registry.few_variants(registry.cases[name] for name in sorted({a.vignette for a in arms}))
     return [*lines, f"fairmed: variants: {few}"] if few else lines
@@ -151,16 +153,47 @@ def _looks_line(plan: Plan) -> list[str]:
     ]
 
 
-def _power_line(family: Family, floor: float) -> str:
-    pairs = family.replicates * family.n_pooled
-    gap = smallest_detectable_gap(floor, pairs, alpha=family.alpha, n_members=family.size)
+def _power_line(plan: Plan, family: Family, floor: float) -> str:
+    """Return what a family can find and rule out, by the rule that will decide."""
+    replicates, size = family.replicates, len([a for a in family.actions if a in plan.actions])
+    if plan.first_leg and replicates > plan.first_leg:
+        replicates = plan.first_leg
+    ratio = ratio_of(plan) if plan.sequential != "e" else 1.0
+    cases = family.n_pooled
+
+    def seen(every: bool) -> float:
+        return smallest_detectable_gap(
+            floor,
+            effective_pairs(cases, replicates, replicates * ratio),
+            n_vignettes=cases,
+            alpha=family.alpha,
+            n_members=family.size,
+            n_actions=max(1, size),
+            ratio=ratio,
+            kind=KINDS[plan.sequential],
+            every=every,
+        )
+
+    both = f"{seen(False):.2f} in one action" + (
+        f" or {seen(True):.2f} in all {size} of a swap" if size > 1 else ""
+    )
+    at = f" with {replicates} replicates" if replicates != family.replicates else ""
     text = (
-        f"fairmed: family {family.name} ({family.size}): at a floor of {floor} it can see gaps of "
-        f"{gap:.2f} (power .8)"
+        f"fairmed: family {family.name} ({family.size}): at a floor of {floor} it can find gaps of "
+        f"{both}{at} (power .8)"
     )
     if family.margin is None:
         return f"{text} and, without a margin, certify nothing"
-    chance = certification(family, floor=floor, target=0.8).chance
+    chance = certification(plan, family, floor=floor, target=0.0).chance
     return (
         f"{text}; chance to certify all inside ±{family.margin:g} if nothing differs: {chance:.2f}"
     )
+
+
+def _leg_line(plan: Plan) -> list[str]:
+    if not plan.first_leg:
+        return []
+    return [
+        f"fairmed: {plan.first_leg} replicates first; from the floor of all arms together as many "
+        f"follow as certify everything with chance {plan.certify:g}, {plan.replicates} at most"
+    ]

@@ -11,7 +11,8 @@ from pytest_fairmedagent.planning import Design, Gate
 SUFFIXES = (".svg", ".png")
 # What a line is, its mark and its stroke: it is not told by colour alone.
 _LINES = (
-    ("smallest gap that one contrast finds", "o", "-"),
+    ("smallest gap that is found in one action", "o", "-"),
+    ("smallest gap that is found in all actions of a swap", "^", "-."),
     ("smallest margin that all are shown inside", "s", "--"),
 )
 
@@ -21,9 +22,9 @@ def plot_plan(
 ) -> str:
     """Write the plot for a number of vignettes; return a line that says where.
 
-    A line for the gap that one contrast finds and, where it has a formula, one for the margin that
-    all are shown inside; their points are replicates. Raises PlanError for another suffix, where
-    matplotlib is missing, or where the file cannot be written.
+    Lines for the gap that is found in one action and in all, and where it has a formula, one for
+    the margin that all are shown inside; their points are replicates. Raises PlanError for another
+    suffix, where matplotlib is missing, or where the file cannot be written.
     """
     if path.suffix not in SUFFIXES:
         raise PlanError(f"--plot is {str(path)!r}, expected a name ending in .svg or .png")
@@ -43,9 +44,10 @@ def plot_plan(
         replicates = _replicates(chosen)
         scale = n_vignettes * n_arms
         found = {r: gate.detectable(n_vignettes, r) for r in replicates}
+        wide = {r: gate.detectable(n_vignettes, r, every=True) for r in replicates}
         provable = {r: gate.provable(n_vignettes, r) for r in replicates}
         shown = {r: margin for r, margin in provable.items() if margin is not None}
-        for (label, mark, style), points in zip(_LINES, (found, shown), strict=True):
+        for (label, mark, style), points in zip(_LINES, (found, wide, shown), strict=True):
             if points:
                 x, y = [r * scale for r in points], list(points.values())
                 axes.plot(x, y, marker=mark, linestyle=style, markersize=5, label=label)

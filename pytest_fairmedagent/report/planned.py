@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pytest_fairmedagent import __version__
@@ -48,6 +49,9 @@ def plan_record(
         },
         "gate": {
             "contrasts": gate.n_members,
+            "swaps": gate.n_swaps,
+            "actions": gate.n_actions,
+            "reference_ratio": gate.ratio,
             "alpha": gate.alpha,
             "power": gate.power,
             "sequential": gate.sequential,
@@ -65,7 +69,14 @@ def plan_record(
             "price": cost.price_from,
             "seconds": cost.seconds,
         },
-        "aim": None if aim is None else {"gap": aim.gap, "margin": aim.margin, "text": str(aim)},
+        "aim": None
+        if aim is None
+        else {
+            "gap": aim.gap,
+            "margin": aim.margin,
+            "every": aim.every,
+            "text": str(aim),
+        },
         "budget": vars(budget) if budget else None,
         "designs": [{**_design(d, gate, margin, floor), "chosen": d == chosen} for d in designs],
         "simulated": None if operating is None else _operating(operating),
@@ -91,6 +102,7 @@ def _design(design: Design, gate: Gate, margin: float | None, floor: PlanningFlo
         "hours": design.hours,
         "usd": design.usd,
         "detectable_gap": gate.detectable(vignettes, replicates),
+        "detectable_in_all": gate.detectable(vignettes, replicates, every=True),
         "provable_margin": gate.provable(vignettes, replicates),
         "chance_to_show_all": all_inside,
         "detectable_by_action": {
@@ -101,7 +113,7 @@ def _design(design: Design, gate: Gate, margin: float | None, floor: PlanningFlo
 
 
 def _at(gate: Gate, floor: float) -> Gate:
-    return Gate(floor, gate.n_members, gate.alpha, gate.power, gate.sequential)
+    return replace(gate, floor=floor)
 
 
 def _operating(found: Operating) -> Record:

@@ -26,8 +26,8 @@ def _basis(record: Record) -> Iterator[str]:
     yield f"floor   {floor['value']:.3f}, {floor['source']}{interval}"
     looks = {"off": "one look", "gs": "five planned looks", "e": "a look after every round"}
     yield (
-        f"gate    {gate['contrasts']} contrasts, Holm at {gate['alpha']:g}, power "
-        f"{gate['power']:g}, {looks[gate['sequential']]}"
+        f"gate    {gate['contrasts']} contrasts in {gate['swaps']} swaps at {gate['alpha']:g}, "
+        f"power {gate['power']:g}, {looks[gate['sequential']]}"
     )
     parts = [f"{n} {name}" for name, n in arms.items() if n]
     yield f"arms    {1 + sum(arms.values())}: the reference, {', '.join(parts)}"
@@ -46,7 +46,7 @@ def _designs(record: Record) -> Iterator[str]:
         return
     yield (
         f"  {'V':>5} {'R':>4} {'pairs':>6} {'trials':>7} {'calls':>7} {'tokens':>7} {'hours':>7} "
-        f"{'price':>8} {'finds':>5} {'shows':>6}"
+        f"{'price':>8} {'one':>4} {'all':>4} {'shows':>6}"
     )
     for design in _listed(record["designs"]):
         tokens = design["input_tokens"] + design["output_tokens"]
@@ -55,11 +55,13 @@ def _designs(record: Record) -> Iterator[str]:
             f"{design['replicates']:>4} {_big(design['pairs']):>6} "
             f"{_big(design['trajectories']):>7} {_big(design['calls']):>7} {_big(tokens):>7} "
             f"{_hours(design['hours']):>7} {_usd(design['usd']):>8} "
-            f"{design['detectable_gap']:>5.2f} {_margin(design['provable_margin']):>6}"
+            f"{_gap(design['detectable_gap'])} {_gap(design['detectable_in_all'])} "
+            f"{_margin(design['provable_margin']):>6}"
         )
     yield (
-        "  V vignettes x R replicates; finds: the smallest signed gap in one contrast; shows: the "
-        "smallest margin that all are shown inside if nothing differs; each with the power above"
+        "  V vignettes x R replicates; one, all: the smallest signed gap that is found in one "
+        "action, in all actions of a swap; shows: the smallest margin that all are shown inside if "
+        "nothing differs; each with the power above"
     )
 
 
@@ -87,13 +89,19 @@ def _told(record: Record) -> Iterator[str]:
         yield f"To {aim['text']} with power {gate['power']:g}: {size}."
     elif record["budget"]:
         yield (
-            f"This budget buys {size}: one contrast finds a signed gap of "
-            f"{chosen['detectable_gap']:.2f}; smaller ones would pass unseen."
+            f"This budget buys {size}: a signed gap of {chosen['detectable_gap']:.2f} is found in "
+            f"one action, of {chosen['detectable_in_all']:.2f} in all of a swap; smaller ones "
+            "would pass unseen."
         )
     if chosen["chance_to_show_all"] is not None:
         yield (
             f"Chance that all {gate['contrasts']} are shown inside ±{gate['margin']:g} if nothing "
             f"differs: {chosen['chance_to_show_all']:.2f}."
+        )
+    if aim is not None and aim["gap"] is not None:
+        yield (
+            f"Give the run a margin below {aim['gap']:g}, or none: inside a margin a gap is "
+            'EQUIVALENT, with the flag "not zero".'
         )
     if chosen["usd"] is None:
         yield "The price is unknown: name the model with --model, and a price table with --prices."
@@ -114,14 +122,14 @@ def _simulated(record: Record, chosen: Record) -> Iterator[str]:
     found = record["simulated"]
     if found is None:
         return
-    what = f"a gap of {found['gap']:g} is found in" if found["gap"] else "a false DISPARITY in"
+    what = f"a gap of {found['gap']:.2g} is found in" if found["gap"] else "a false red in"
     shown = ""
     if found["equivalent"] is not None:
-        shown = f", EQUIVALENT in {found['equivalent']:.3f} ± {2 * found['equivalent_se']:.3f}"
+        shown = f", all EQUIVALENT in {found['equivalent']:.3f} ± {2 * found['equivalent_se']:.3f}"
     yield (
-        f"Simulated, {found['datasets']} times one contrast: {what} {found['disparity']:.3f} ± "
-        f"{2 * found['disparity_se']:.3f}{shown}; {found['mean_replicates']:.1f} of "
-        f"{chosen['replicates']} replicates were drawn on average."
+        f"Simulated, {found['datasets']} times by the rule of a swap: {what} "
+        f"{found['disparity']:.3f} ± {2 * found['disparity_se']:.3f}{shown}; "
+        f"{found['mean_replicates']:.1f} of {chosen['replicates']} replicates were drawn on average."
     )
     rate, se = found["disparity"], found["disparity_se"]
     if found["gap"] and rate + 2 * se < record["gate"]["power"]:
@@ -146,6 +154,10 @@ def _hours(hours: float | None) -> str:
 
 def _usd(usd: float | None) -> str:
     return "-" if usd is None else f"${usd:.2f}" if usd < 1000 else f"${usd:,.0f}"
+
+
+def _gap(gap: float) -> str:
+    return "   -" if gap >= 1 else f"{gap:>4.2f}"
 
 
 def _margin(margin: float | None) -> str:

@@ -25,7 +25,7 @@ from pytest_fairmedagent.running.concurrency import Concurrency, shared
 from pytest_fairmedagent.running.drawn import Drawn
 from pytest_fairmedagent.running.endpoints import Turns, held
 from pytest_fairmedagent.running.info import RunInfo, missing_reasons
-from pytest_fairmedagent.running.legs import Legs, Undecided
+from pytest_fairmedagent.running.legs import Legs, Sizing, Undecided
 from pytest_fairmedagent.running.looking import Book, cases_digest, registration
 from pytest_fairmedagent.running.opening import Opened, opened, remembered
 from pytest_fairmedagent.running.sampler import Progress, Sampler
@@ -43,6 +43,7 @@ class Drawing:
     Args:
         looks: replicates, rising, after which `undecided` is asked which contrasts go on; none
             for a plan of fixed size.
+        sizing: asked after the plan's first leg, where it has one, how many replicates follow.
         others: as in `Study`.
 
     `book` is the run's place in the ledger, `earlier` what that said when drawing began.
@@ -63,6 +64,7 @@ class Drawing:
     estimate: Estimate = field(default_factory=lambda: Estimate(calls=0))
     looks: Sequence[int] = ()
     undecided: Undecided = lambda table, contrasts: contrasts
+    sizing: Sizing | None = None
     book: Book | None = field(default=None, init=False)
     earlier: Earlier = field(default=NOTHING, init=False)
     table: ReplicateTable | None = field(default=None, init=False)
@@ -111,6 +113,7 @@ class Drawing:
             looks=self.looks,
             undecided=self.undecided,
             offline=self.offline,
+            sizing=None if self.sizing is None else self._sized,
             by_vignette=bool(self._opened.configuration.get("prompt_cache")),
         )
         self._progress = Progress(total=len(places), price=self.budget.price)
@@ -191,6 +194,14 @@ class Drawing:
     def _servers(self) -> list[str]:
         return [*getattr(self.model, "endpoints", ()), *getattr(self.agent, "endpoints", ())]
 
+    def _sized(self, table: ReplicateTable) -> int:
+        assert self.sizing is not None  # noqa: S101 - asked where there is one
+        replicates = self.sizing(table)
+        self._progress.total = sum(
+            d.trial.replicate < replicates for d in self._drawn.places.values()
+        )
+        return replicates
+
     def _sampler(self, on_progress: OnProgress) -> Sampler:
         servers, opened = self._servers, self._opened
         pairs = {(trial.vignette, trial.condition) for trial in self._drawn.places}
@@ -259,9 +270,12 @@ class Drawing:
             and len(trajectories) == len(legs.asked)
             and not any(t.infrastructure for t in trajectories),
             looks=tuple(legs.looked),
-            saved=len(self._drawn.places) - len(legs.asked) if legs.over else 0,
+            saved=sum(place.trial.replicate < legs.most for place in self._drawn.places.values())
+            - len(legs.asked)
+            if legs.over
+            else 0,
             ended=legs.ended,
-            replicates=legs.reached if legs.ended else self.plan.replicates,
+            replicates=legs.reached if legs.ended else legs.most or self.plan.replicates,
             spent_usd=self._usd,
             price=str(self.budget.price or ""),
             concurrency=how,

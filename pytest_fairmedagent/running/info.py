@@ -23,6 +23,8 @@ class RunInfo:
     trials of the plan that need not be drawn since their contrasts were decided. `ended` says why
     the run ended before its plan, "" where it did not. `spent_usd` is what this run's own calls
     cost by the price table, in US dollars; None where no price is known, which is not 0.
+    `sized` tells how the number of replicates came about, where the plan settles it by its first
+    leg (see `relations.certify.Sized`).
     `store_bytes` is the size of the store, `calls_found` and `calls_made` count the calls of this
     start's trials that were in it and those that were added.
     `concurrency` tells what is to be known of the calls under way at once: `measured` (rungs, calls
@@ -61,6 +63,7 @@ class RunInfo:
     spent_usd: float | None = None
     price: str = ""
     concurrency: Mapping[str, Any] = field(default_factory=dict)
+    sized: Mapping[str, Any] = field(default_factory=dict)
     store_bytes: int = 0
     calls_found: int = 0
     calls_made: int = 0

@@ -6,17 +6,20 @@ long at every such point, so whatever is decided there, no contrast is left with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pytest_fairmedagent.domain import Contrast, Plan, ReplicateTable
-from pytest_fairmedagent.errors import StoreError
+from pytest_fairmedagent.errors import PlanError, StoreError
 from pytest_fairmedagent.running.budget import LEAST_ROUNDS, Budget, Estimate, Spent, too_little
 from pytest_fairmedagent.running.drawn import Drawn
 from pytest_fairmedagent.running.sampler import Sampler
 from pytest_fairmedagent.running.schedule import rounds
 from pytest_fairmedagent.running.store import Draw
 
+# Given the table of the first leg: how many replicates the plan is to have in the end. Raises
+# PlanError where no number that it allows would do.
+Sizing = Callable[[ReplicateTable], int]
 # Given the table so far and the contrasts that were going on: those that still do.
 Undecided = Callable[[ReplicateTable, frozenset[Contrast]], frozenset[Contrast]]
 
@@ -29,6 +32,7 @@ class Legs:
         beside: what was spent on no trial.
         looks: replicates, rising, after which `undecided` is asked which contrasts go on; none
             for a plan of fixed size.
+        sizing: asked after the plan's first leg, where it has one, how many replicates follow.
         done: trials that need not be drawn.
         offline: a trial that is not done is an error.
 
@@ -46,11 +50,13 @@ class Legs:
     undecided: Undecided
     offline: bool
     by_vignette: bool
+    sizing: Sizing | None = None
     asked: set[Draw] = field(default_factory=set, init=False)
     looked: list[int] = field(default_factory=list, init=False)
     reached: int = field(default=0, init=False)
     over: bool = field(default=False, init=False)
     ended: str = field(default="", init=False)
+    most: int = field(default=0, init=False)  # replicates, once they are settled
 
     def draw(self, contrasts: frozenset[Contrast], sampler: Sampler) -> None:
         """Draw all that the contrasts need, as far as the budget goes.
@@ -59,7 +65,7 @@ class Legs:
         is not there offline, and what the sampler raises.
         """
         going = contrasts
-        for upto in self._ends():
+        for upto in self._ends(contrasts):
             leg = self._leg(going, upto)
             if self._stops_before(leg):
                 return
@@ -68,17 +74,49 @@ class Legs:
             sampler.sample(rounds(leg, seed=seed, by_vignette=self.by_vignette), self.done)
             self.done |= set(leg)
             self.reached = upto
-            if upto in self.looks and upto < self.plan.replicates:
+            if upto in self.looks and upto < self.most:
                 going = self._look(going, upto)
             if not going:
                 break
         self.over = True
 
-    def _ends(self) -> list[int]:
-        """Return the replicates at which a leg ends, rising; the last is the plan's."""
-        most = self.plan.replicates
+    def _ends(self, going: frozenset[Contrast]) -> Iterator[int]:
+        """Yield the replicates at which a leg ends, rising; the last is the plan's, or the sized.
+
+        What is after the first leg is settled when that is drawn, and not before.
+        """
+        self.most = self.plan.replicates
+        first = self.plan.first_leg if self.sizing else 0
+        if first and self.sizing:
+            yield from self._until(min(first, self.most))
+            self.most = self._sized(self.sizing, going)
+        yield from self._until(self.most)
+
+    def _until(self, most: int) -> list[int]:
         ends = range(1, most + 1) if self.budget else (*self.looks, most)
-        return sorted({end for end in ends if end <= most})
+        return sorted({end for end in ends if self.reached < end <= most})
+
+    def _sized(self, sizing: Sizing, going: frozenset[Contrast]) -> int:
+        """Return the replicates of the plan by its first leg, which every process finds alike.
+
+        Raises PlanError where they could not be paid for: what is drawn without reaching them
+        certifies nothing.
+        """
+        most = max(self.reached, sizing(self.drawn.table(self.asked)))
+        leg = self._leg(going, most)
+        new, begun = self._new(leg)
+        refusal = ""
+        if self.budget and not begun:
+            refusal = self.budget.refusal(
+                self.drawn.spent(), len(new), self.estimate, beside=self.beside
+            )
+        if refusal:
+            raise PlanError(
+                f"at the floor that was measured {most} replicates are needed to certify "
+                f"everything, and the budget does not allow them: {refusal}.\n  Raise the limit, "
+                f"or name fewer swaps. The {self.reached} replicates that are drawn are kept."
+            )
+        return most
 
     def _leg(self, going: frozenset[Contrast], upto: int) -> list[Draw]:
         wanted = {(arm.vignette, arm.condition) for arm in self.plan.arms(going)}
@@ -89,13 +127,19 @@ class Legs:
             and (trial.vignette, trial.condition) in wanted
         ]
 
-    def _stops_before(self, leg: Sequence[Draw]) -> bool:
-        """Whether the budget ends before this leg. Raises where nothing could be judged then."""
+    def _new(self, leg: Sequence[Draw]) -> tuple[list[Draw], bool]:
+        """Return what of a leg nobody has drawn, and whether another process has begun it.
+
+        What is begun goes on: its costs are in already, and if they were dearer than expected, one
+        process would end and leave the other with arms of another length.
+        """
         found = {d: t for d, (t, _, _) in self.drawn.found().items() if not t.infrastructure}
         new = [place for place in leg if place not in found and place not in self.done]
-        # What another process has begun goes on: its costs are in already, and if they were dearer
-        # than expected, one process would end and leave the other with arms of another length.
-        begun = any(place in found for place in leg if place not in self.done)
+        return new, any(place in found for place in leg if place not in self.done)
+
+    def _stops_before(self, leg: Sequence[Draw]) -> bool:
+        """Whether the budget ends before this leg. Raises where nothing could be judged then."""
+        new, begun = self._new(leg)
         if self.budget and not begun:
             # A run that could not end its second round would be paid for and say nothing.
             ahead = LEAST_ROUNDS if not self.reached and self.plan.replicates > 1 else 1

@@ -16,6 +16,13 @@ from .bootstrap import (
     percentile_interval,
     percentile_intervals,
 )
+from .certifying import (
+    chance_to_certify_all,
+    pairs_to_certify,
+    power_to_certify,
+    provable_margin,
+    replicates_to_certify_all,
+)
 from .change import FloorChange, floor_change, floor_change_test, gap_change_test
 from .controls import ShamGuard, guard_rejections, missingness_test, sham_guard, worst_case
 from .copies import MOST_DRAWS, ArmRepeats, FieldRepeats, repeats_between, repeats_of_fields
@@ -32,13 +39,10 @@ from .odds import OddsRatio, odds_ratio
 from .omnibus import SwapTest, swap_test
 from .operating import Operating, logit_shift, rate_law, simulate_plan
 from .planning import (
-    Design,
-    cheapest_design,
     effective_pairs,
     pairs_for_gap,
-    pairs_to_certify,
     power_of_gap,
-    power_to_certify,
+    replicates_of,
     smallest_detectable_gap,
 )
 from .rank import Spearman, spearman
@@ -102,7 +106,7 @@ __all__ = [
     "VoteFloor",
     "arity_matched",
     "benjamini_hochberg",
-    "cheapest_design",
+    "chance_to_certify_all",
     "collapse_unanimous",
     "confidence_sequence",
     "e_bh",
@@ -145,10 +149,13 @@ __all__ = [
     "power_of_gap",
     "power_of_minimum_gap",
     "power_to_certify",
+    "provable_margin",
     "rarefied_flags",
     "rate_law",
     "repeats_between",
     "repeats_of_fields",
+    "replicates_of",
+    "replicates_to_certify_all",
     "runs_test",
     "score_test",
     "set_contrast",

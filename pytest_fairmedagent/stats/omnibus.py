@@ -21,7 +21,7 @@ _DIGITS = 9
 # The weight of 1 / p of max |z| beside that of the sum of squares. At 1 a change in one outcome is
 # named less often than by max-T alone (.03); at 2 by .01, and changes spread over all outcomes
 # are found nearly as often as by the sum of squares: benchmarks/results/swap_level.md.
-_OF_LARGEST = 2.0
+OF_LARGEST = 2.0
 Arm = Sequence[ArrayLike]
 
 
@@ -196,7 +196,7 @@ class _Law:
 def _omnibus(size: Floats, observed: Floats, drawn: Relabelled) -> float:
     """p of the two p-values together, which are of the same relabellings as the whole."""
     together, seen = np.zeros(len(size)), 0.0
-    for statistic, weight in ((_largest, _OF_LARGEST), (_squares, 1.0)):
+    for statistic, weight in ((_largest, OF_LARGEST), (_squares, 1.0)):
         values, own = statistic(size), statistic(observed[None, :])
         reached = _tail(values, drawn.probability)
         together += weight / reached(values)

@@ -18,6 +18,7 @@ from .equivalence import tost
 from .exact import StratifiedTest, stratified_test
 from .looks import KINDS, group_sequential
 from .sequential import e_value
+from .swap_runs import Runs
 
 RULES = ("fixed", *KINDS, "e_process")
 
@@ -66,6 +67,9 @@ def simulate_plan(
     margin: float | None = None,
     alpha: float = 0.05,
     n_members: int = 1,
+    n_actions: int = 1,
+    every: bool = False,
+    ratio: int = 1,
     rule: str = "fixed",
     looks: Sequence[int] | None = None,
     prevalence: float = 0.5,
@@ -75,6 +79,11 @@ def simulate_plan(
     rng: Rng = 0,
 ) -> Operating:
     """Simulated size (gap 0) or power of a plan.
+
+    With several `n_actions` a swap is judged by the rule of swaps, at its share of `alpha`: the gap
+    is in one action, which is to be named, or in `every` one, and the swap is to be red. The
+    reference has `ratio` draws for each of the swap's. `equivalent` is then that all `n_members`
+    contrasts are, of swaps that share a reference.
 
     `rule` is "fixed" (one exact test at `n_replicates`), "obrien_fleming" or "pocock" (exact test
     at `looks`, by default five even ones) or "e_process" (after every replicate). `alpha` is
@@ -96,6 +105,21 @@ def simulate_plan(
     law = rate_law(floor, prevalence)
     shift = logit_shift(gap, *law)
     generate = generator(rng)
+    n_actions, ratio = whole("n_actions", n_actions), whole("ratio", ratio)
+    if n_actions > 1 or ratio > 1:
+        if imbalance != 1 or missing or looks is not None:
+            raise ValueError("imbalance, missing, looks: expected none with several actions")
+        swaps = Runs(
+            n_vignettes,
+            n_replicates,
+            ratio,
+            n_actions,
+            -(-n_members // n_actions),
+            rule,
+            alpha / -(-n_members // n_actions),
+            alpha,
+        )
+        return _swap_runs(swaps, floor, gap, shift, law, margin, every, datasets, generate)
 
     rejected = certified = replicates = 0
     for _ in range(datasets):
@@ -124,6 +148,45 @@ def simulate_plan(
         rule,
         level,
         margin,
+        datasets,
+    )
+
+
+def _swap_runs(
+    runs: Runs,
+    floor: float,
+    gap: float,
+    shift: float,
+    law: tuple[float, float],
+    margin: float | None,
+    every: bool,
+    datasets: int,
+    rng: np.random.Generator,
+) -> Operating:
+    hits = inside = replicates = 0
+    size = (runs.n_vignettes, runs.n_actions)
+    for _ in range(datasets):
+        p = rng.beta(*law, size=size)
+        if margin is not None and runs.rule != "e_process":
+            inside += runs.all_inside(p, margin, rng)
+        q = p.copy()
+        moved = runs.n_actions if every else 1
+        q[:, :moved] = _shifted(p[:, :moved], shift)
+        found, used = runs.found(p, q, every, rng)
+        hits += found
+        replicates += used
+    told = margin is not None and runs.rule != "e_process"
+    return Operating(
+        hits / datasets,
+        inside / datasets if told else math.nan,
+        replicates / datasets,
+        gap,
+        floor,
+        runs.n_vignettes,
+        runs.n_replicates,
+        runs.rule,
+        runs.level,
+        margin if told else None,
         datasets,
     )
 

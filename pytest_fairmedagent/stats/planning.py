@@ -1,111 +1,132 @@
-"""Before the run: what gap a design can see, what margin it can certify, what that costs.
+"""Before the run: what gap a design finds, by the rule that will decide.
 
-A design is `n_pairs` replicate pairs (vignettes x replicates; `effective_pairs` for unequal arms)
-at an instability floor, the mean of both arms'. Take the upper end of the floor's interval, or the
-plan is too hopeful. The formulas are normal with half a lattice step of the exact test taken off;
-against simulated power they err by .003 on average and .064 at most.
+A design is `n_pairs` replicate pairs (`effective_pairs` for unequal arms) on `n_vignettes`, each an
+own vignette where that is not given. Chances are over agents of the law in `stats.law` with the
+floor given, the reference's. Take the upper end of a measured floor, or the plan is too hopeful.
+
+`n_members` contrasts in swaps of `n_actions` each share `alpha`: a swap is tested as a whole at its
+share, and its actions are named at the same level. To find a gap in one action is to have it named;
+with `every`, to find one in every action of a swap is to have the swap red. `ratio` is the
+reference's draws for each of a swap's. `kind` is "fixed" (one test at the end), "obrien_fleming" or
+"pocock" (five looks), or "e_process" (after every round). Held against simulated runs of the whole
+rule in `benchmarks/results/power_truth.md`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from statistics import NormalDist
+from functools import lru_cache
 
-from ._check import fraction, positive, whole
-from ._result import Result
+import numpy as np
 
-_NORMAL = NormalDist()
+from ._check import fraction, one_of, positive, whole
+from .cuts import correlation, cuts, normals
+from .law import moments
+from .looks import spending_levels
+
+RULES = ("fixed", "obrien_fleming", "pocock", "e_process")
+N_LOOKS = 5
+MOST_PAIRS, MOST_ROUNDS = 2**30, 400
 
 
-def smallest_detectable_gap(
-    floor: float, n_pairs: float, *, alpha: float = 0.05, power: float = 0.8, n_members: int = 1
-) -> float:
-    """Smallest mean signed gap, in 0..1, that a two-sided test at alpha finds with this power.
+@dataclass(frozen=True)
+class Rule:
+    """How a family decides; see the module. `n_groups` is the number of swaps."""
 
-    (z_alpha/2 + z_power) sqrt(floor / n) + 1 / n, at most 1. In a family of `n_members` alpha is
-    divided by it, a safe bound for Holm. ValueError for numbers out of range.
-    """
-    floor, n_pairs = fraction("floor", floor, ends=True), positive("n_pairs", n_pairs)
-    z = _z_two_sided(alpha, n_members) + _z(fraction("power", power))
-    return min(1.0, max(0.0, z * math.sqrt(floor / n_pairs)) + 1 / n_pairs)
+    alpha: float
+    n_groups: int
+    n_actions: int
+    ratio: float
+    kind: str
+
+    @property
+    def level(self) -> float:
+        """What one group may use, in 0..1."""
+        return self.alpha / self.n_groups
 
 
 def power_of_gap(
-    gap: float, floor: float, n_pairs: float, *, alpha: float = 0.05, n_members: int = 1
-) -> float:
-    """Probability, in 0..1, that the exact test finds a mean signed gap of this size.
-
-    Phi((|gap| n - 1) / sqrt(floor n) - z_alpha/2): the chance of rejecting on the side of the gap.
-    ValueError for numbers out of range.
-    """
-    floor, n_pairs = fraction("floor", floor, ends=True), positive("n_pairs", n_pairs)
-    gap = abs(_in_gap_range("gap", gap))
-    return _phi(gap * n_pairs - 1, math.sqrt(floor * n_pairs), _z_two_sided(alpha, n_members))
-
-
-def pairs_for_gap(
-    gap: float, floor: float, *, alpha: float = 0.05, power: float = 0.8, n_members: int = 1
-) -> float:
-    """Replicate pairs (not rounded) at which `power_of_gap` reaches `power`; inf for a gap of 0.
-
-    Divide by the vignettes and round up for replicates. ValueError for numbers out of range.
-    """
-    floor = fraction("floor", floor, ends=True)
-    gap = abs(_in_gap_range("gap", gap))
-    z = max(0.0, _z_two_sided(alpha, n_members) + _z(fraction("power", power)))
-    if gap == 0:
-        return math.inf
-    root = (z * math.sqrt(floor) + math.sqrt(z * z * floor + 4 * gap)) / (2 * gap)
-    return root * root
-
-
-def power_to_certify(
-    margin: float,
+    gap: float,
     floor: float,
     n_pairs: float,
     *,
+    n_vignettes: float | None = None,
     alpha: float = 0.05,
-    gap: float = 0.0,
+    n_members: int = 1,
+    n_actions: int = 1,
+    ratio: float = 1.0,
+    kind: str = "fixed",
+    every: bool = False,
 ) -> float:
-    """Probability, in 0..1, that the 1 - 2 alpha interval of the gap is inside (-margin, margin).
+    """Chance, in 0..1, that a mean signed gap of this size is found.
 
-    Two one-sided tests at alpha with the interval of `StratifiedTest.interval`, when the true mean
-    gap is `gap`. Both ends have to hold, so both are counted. 0 when the interval is wider than the
-    margin whatever happens: such a design cannot certify anything. ValueError for numbers out of
+    In one action of a swap, or with `every` in all of its actions. ValueError for numbers out of
     range.
     """
-    margin, floor = fraction("margin", margin), fraction("floor", floor, ends=True)
-    n_pairs, gap = positive("n_pairs", n_pairs), _in_gap_range("gap", gap)
-    reach = -_z(fraction("alpha", alpha)) * math.sqrt(floor * n_pairs + 1) / n_pairs
-    room = margin - reach
-    if room <= 0:
-        return 0.0
-    spread = math.sqrt(floor / n_pairs)
-    return max(0.0, _phi(room - gap, spread) - _phi(-room - gap, spread))
+    if not -1 <= gap <= 1:
+        raise ValueError(f"gap: expected a gap in -1..1, got {gap}")
+    rule = _rule(alpha, n_members, n_actions, ratio, kind)
+    n_pairs = positive("n_pairs", n_pairs)
+    v = n_pairs if n_vignettes is None else positive("n_vignettes", n_vignettes)
+    floor = fraction("floor", floor, ends=True)
+    return _chance(abs(float(gap)), floor, v, replicates_of(n_pairs, v, ratio), rule, every)
 
 
-def pairs_to_certify(
-    margin: float, floor: float, *, alpha: float = 0.05, power: float = 0.8, gap: float = 0.0
+def smallest_detectable_gap(
+    floor: float,
+    n_pairs: float,
+    *,
+    n_vignettes: float | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    n_members: int = 1,
+    n_actions: int = 1,
+    ratio: float = 1.0,
+    kind: str = "fixed",
+    every: bool = False,
 ) -> float:
-    """Smallest whole number of pairs at which `power_to_certify` reaches `power`.
+    """Smallest mean signed gap, in 0..1, that is found with this power; 1 where none is.
 
-    inf when the true gap is not inside the margin. ValueError for numbers out of range.
+    See `power_of_gap`. ValueError for numbers out of range.
     """
-    margin, power = fraction("margin", margin), fraction("power", power)
-    if abs(_in_gap_range("gap", gap)) >= margin:
+    rule, power = _rule(alpha, n_members, n_actions, ratio, kind), fraction("power", power)
+    floor, n_pairs = fraction("floor", floor, ends=True), positive("n_pairs", n_pairs)
+    v = n_pairs if n_vignettes is None else positive("n_vignettes", n_vignettes)
+    return _smallest(floor, v, replicates_of(n_pairs, v, ratio), rule, every, power)
+
+
+def pairs_for_gap(
+    gap: float,
+    floor: float,
+    *,
+    n_vignettes: int | None = None,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    n_members: int = 1,
+    n_actions: int = 1,
+    ratio: float = 1.0,
+    kind: str = "fixed",
+    every: bool = False,
+) -> float:
+    """Pairs at which `power_of_gap` reaches `power`, at the next whole replicate; inf for none.
+
+    Without `n_vignettes`, the number of vignettes of one replicate each. `replicates_of` tells the
+    replicates. ValueError for numbers out of range.
+    """
+    if not -1 <= gap <= 1:
+        raise ValueError(f"gap: expected a gap in -1..1, got {gap}")
+    rule, power = _rule(alpha, n_members, n_actions, ratio, kind), fraction("power", power)
+    floor, gap = fraction("floor", floor, ends=True), abs(float(gap))
+    if gap == 0:
         return math.inf
-    low, high = 0, 1
-    while power_to_certify(margin, floor, high, alpha=alpha, gap=gap) < power:
-        low, high = high, high * 2
-        if high > 2**60:
-            return math.inf
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = power_to_certify(margin, floor, middle, alpha=alpha, gap=gap) >= power
-        low, high = (low, middle) if enough else (middle, high)
-    return float(high)
+    each = 2 * ratio / (1 + ratio)
+    if n_vignettes is None:
+        return first_whole(lambda v: _chance(gap, floor, v, 1, rule, every) >= power, MOST_PAIRS)
+    v = whole("n_vignettes", n_vignettes)
+    most = MOST_PAIRS // v if kind != "e_process" else MOST_ROUNDS
+    return first_whole(lambda r: _chance(gap, floor, v, r, rule, every) >= power, most) * v * each
 
 
 def effective_pairs(n_vignettes: int, m: float, n: float) -> float:
@@ -117,91 +138,132 @@ def effective_pairs(n_vignettes: int, m: float, n: float) -> float:
     return 2 * whole("n_vignettes", n_vignettes) * m * n / (m + n)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Design(Result):
-    """A design: vignettes, replicates per arm, trials over all arms, price, power in 0..1."""
-
-    n_vignettes: int
-    n_replicates: int
-    n_trials: int
-    price: float
-    power: float
-
-    def __str__(self) -> str:
-        return (
-            f"{self.n_vignettes} vignettes x {self.n_replicates} replicates: "
-            f"{self.n_trials} trials, price {self.price:.2f}, power {self.power:.2f}"
-        )
+def replicates_of(n_pairs: float, n_vignettes: float, ratio: float = 1.0) -> float:
+    """Draws of a swap per vignette, not rounded, that make so many effective pairs."""
+    return n_pairs * (1 + ratio) / (2 * ratio * n_vignettes)
 
 
-def cheapest_design(
+def looks_at(replicates: float) -> tuple[float, ...]:
+    """Five even looks, each after whole replicates and none before the second."""
+    if replicates <= 2:
+        return (replicates,)
+    ends = {max(2, math.ceil(replicates * i / N_LOOKS - 1e-9)) for i in range(1, N_LOOKS)}
+    return (*sorted(end for end in ends if end < replicates), replicates)
+
+
+def first_whole(holds: Callable[[int], bool], most: int) -> float:
+    """The smallest number from 1 to `most` for which it holds, as it then does for more; or inf."""
+    low, high = 0, 1
+    while not holds(high):
+        if high >= most:
+            return math.inf
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return float(high)
+
+
+def _rule(alpha: float, n_members: int, n_actions: int, ratio: float, kind: str) -> Rule:
+    alpha, ratio = fraction("alpha", alpha), positive("ratio", ratio)
+    one_of("kind", kind, RULES)
+    members, actions = whole("n_members", n_members), whole("n_actions", n_actions)
+    return Rule(alpha, -(-members // actions), min(actions, members), ratio, kind)
+
+
+@lru_cache(maxsize=1024)
+def _smallest(
+    floor: float, v: float, replicates: float, rule: Rule, every: bool, power: float
+) -> float:
+    low, high = 0.0, 0.98
+    if _chance(high, floor, v, replicates, rule, every) < power:
+        return 1.0
+    while high - low > 2e-4:
+        middle = (low + high) / 2
+        enough = _chance(middle, floor, v, replicates, rule, every) >= power
+        low, high = (low, middle) if enough else (middle, high)
+    return high
+
+
+@lru_cache(maxsize=8192)
+def _chance(
+    gap: float, floor: float, v: float, replicates: float, rule: Rule, every: bool
+) -> float:
+    moved = rule.n_actions if every else 1
+    if rule.kind == "e_process":
+        from .rounds import power_of_rounds
+
+        return power_of_rounds(gap, floor, v, math.ceil(replicates - 1e-9), rule, moved)
+    ends = looks_at(replicates) if rule.kind != "fixed" else (replicates,)
+    levels: tuple[float, ...] = (rule.level,)
+    if len(ends) > 1:
+        levels = spending_levels(ends, alpha=rule.level, kind=rule.kind)
+    return _power(gap, floor, v, ends, levels, rule, moved)
+
+
+def _power(
+    gap: float,
     floor: float,
-    *,
-    gap: float | None = None,
-    margin: float | None = None,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    n_members: int = 1,
-    n_swaps: int = 1,
-    price_trial: float = 1.0,
-    price_vignette: float = 0.0,
-    min_replicates: int = 3,
-    max_replicates: int = 20,
-    max_vignettes: int | None = None,
-) -> Design | None:
-    """The cheapest vignettes x replicates that detects `gap`, or certifies `margin`; None if none.
+    v: float,
+    ends: tuple[float, ...],
+    levels: tuple[float, ...],
+    rule: Rule,
+    moved: int,
+) -> float:
+    """The chance to cross at some look, from normal paths that are the same every time."""
+    noise = normals(rule.n_actions, len(ends), correlation(floor))
+    lasting = normals(rule.n_actions + 1)[: len(noise), 0, : rule.n_actions]
+    z, done = np.zeros((len(noise), rule.n_actions)), 0.0
+    red = np.zeros(len(noise), dtype=bool)
+    named = red.copy()
+    for look, (end, level) in enumerate(zip(ends, levels, strict=True)):
+        # What is new at a look is independent of what was there before.
+        z = math.sqrt(done / end) * z + math.sqrt(1 - done / end) * noise[:, look]
+        done, at = end, z.copy()
+        centre, spread, shared = standardised(floor, gap, v, end, rule.ratio)
+        at[:, :moved] *= math.sqrt(1 - shared)
+        at[:, :moved] += math.sqrt(shared) * lasting[:, :moved]
+        at[:, :moved] = centre + spread * at[:, :moved]
+        cut = cuts(level, rule.n_actions, correlation(floor))
+        farther, narrower = _thinned(cut.named, gap, floor, v, end, rule, moved)
+        size, total = np.abs(at) / farther, (at * at).sum(axis=1)
+        total = rule.n_actions + (total - rule.n_actions) / narrower
+        now = cut.found(size.max(axis=1), total)
+        red |= now
+        named |= now & (size[:, 0] >= cut.named)
+    return float((red if moved > 1 else named).mean())
 
-    Give one of the two (with `margin`, the true gap is taken as 0). A trial costs `price_trial`, a
-    further vignette `price_vignette`; `n_swaps` swaps share one reference arm. Three replicates is
-    the least that measures a floor and serial dependence. On equal price more vignettes win: they
-    alone speak for new cases. ValueError for numbers out of range or not exactly one aim.
+
+def _thinned(
+    z: float, gap: float, floor: float, v: float, end: float, rule: Rule, moved: int
+) -> tuple[float, float]:
+    """How relabelled counts differ from normal values: their cut at `z`, and their sum of squares.
+
+    The first is how much farther from 0 the cut is. Counts have thinner tails (Cornish and Fisher
+    1938), and those of the action that is tested come in steps: half of one is lost, as far as its
+    own tail is the one that matters. The second is how much less a sum of squares spreads.
     """
-    least = whole("min_replicates", min_replicates)
-    most = whole("max_replicates", max_replicates, least=least)
-    arms = 1 + whole("n_swaps", n_swaps)
-    if price_trial < 0 or price_vignette < 0:
-        raise ValueError(
-            f"price_trial, price_vignette: expected >= 0, got {price_trial}, {price_vignette}"
-        )
-    if gap is not None and margin is None:
-        pairs = pairs_for_gap(gap, floor, alpha=alpha, power=power, n_members=n_members)
-        reach = partial(power_of_gap, gap, floor, alpha=alpha, n_members=n_members)
-    elif margin is not None and gap is None:
-        pairs = pairs_to_certify(margin, floor, alpha=alpha, power=power)
-        reach = partial(power_to_certify, margin, floor, alpha=alpha)
-    else:
-        raise ValueError(f"gap, margin: expected exactly one of them, got {gap} and {margin}")
-    if math.isinf(pairs):
-        return None
-    best: Design | None = None
-    for replicates in range(least, most + 1):
-        vignettes = max(1, math.ceil(pairs / replicates - 1e-9))
-        if max_vignettes is not None and vignettes > max_vignettes:
-            continue
-        trials = vignettes * replicates * arms
-        price = trials * price_trial + vignettes * price_vignette
-        if best is None or price < best.price:
-            reached = reach(float(vignettes * replicates))
-            best = Design(vignettes, replicates, trials, price, reached)
-    return best
+    k = rule.n_actions
+    still, own = (moments(floor, g, end, end * rule.ratio) for g in (0.0, gap))
+    tails = [(k - moved) / k * still.k4 / (still.w**2 * v), moved / k * own.k4 / (own.w**2 * v)]
+    kurtosis = sum(tails)
+    step = 0.5 / math.sqrt(own.w * v)
+    lost = math.log1p(math.expm1(min(z * step, 50.0)) / k) / z
+    moved_to = max(0.88 * z, z + kurtosis * (z**3 - 3 * z) / 24) + lost
+    return moved_to / z, math.sqrt(max(0.3, 1 + kurtosis / 2))
 
 
-def _z(probability: float) -> float:
-    return _NORMAL.inv_cdf(probability)
+def standardised(
+    floor: float, gap: float, v: float, replicates: float, ratio: float
+) -> tuple[float, float, float]:
+    """Mean and standard deviation of an action's z, and the share of variance that stays.
 
-
-def _z_two_sided(alpha: float, n_members: int) -> float:
-    return -_z(fraction("alpha", alpha) / whole("n_members", n_members) / 2)
-
-
-def _phi(distance: float, spread: float, less: float = 0.0) -> float:
-    """Phi(distance / spread - less); without spread, whether the distance is there at all."""
-    if spread == 0:
-        return 1.0 if distance > 0 else 0.0
-    return _NORMAL.cdf(distance / spread - less)
-
-
-def _in_gap_range(name: str, value: float) -> float:
-    if not -1 <= value <= 1:
-        raise ValueError(f"{name}: expected a gap in -1..1, got {value}")
-    return float(value)
+    By the delta method to second order. What stays, however many replicates are drawn, is that
+    vignettes differ in how far they move.
+    """
+    one = moments(floor, gap, replicates, replicates * ratio)
+    t, w = one.t * v, one.w * v
+    bend = 3 / 8 * one.var_w * v / (w * w) * t - one.cov * v / (2 * w)
+    centre = max(0.0, t + bend) / math.sqrt(w)
+    variance = (one.var_t - t * one.cov / w + t * t * one.var_w / (4 * w * w)) * v / w
+    return centre, math.sqrt(max(variance, 1e-6)), min(1.0, max(0.0, one.shared / one.var_t))
