@@ -55,6 +55,7 @@ from .serial import (
 )
 from .sets import ElementTest, SetContrast, set_contrast
 from .signflip import SignFlip, sign_flip_test, standardised_differences
+from .surface import SurfaceNoise, surface_noise
 from .votes import VoteFloor, pass_hat_k, rarefied_flags, vote_cell, vote_floor
 
 __all__ = [
@@ -84,6 +85,7 @@ __all__ = [
     "SignFlip",
     "Spearman",
     "StratifiedTest",
+    "SurfaceNoise",
     "SwapTest",
     "VoteFloor",
     "arity_matched",
@@ -139,6 +141,7 @@ __all__ = [
     "standardised_differences",
     "stratified_test",
     "stratified_wilcoxon",
+    "surface_noise",
     "swap_test",
     "tarone_holm",
     "tost",
