@@ -64,6 +64,7 @@ from .serial import (
 )
 from .sets import ElementTest, SetContrast, set_contrast
 from .signflip import SignFlip, sign_flip_test, standardised_differences
+from .surface import SurfaceNoise, surface_noise
 from .votes import VoteFloor, pass_hat_k, rarefied_flags, vote_cell, vote_floor
 
 __all__ = [
@@ -102,6 +103,7 @@ __all__ = [
     "SignedP",
     "Spearman",
     "StratifiedTest",
+    "SurfaceNoise",
     "SwapTest",
     "VoteFloor",
     "arity_matched",
@@ -169,7 +171,9 @@ __all__ = [
     "spending_levels",
     "standardised_differences",
     "stratified_test",
+    "stratified_wilcoxon",
     "stratum_gaps",
+    "surface_noise",
     "swap_test",
     "tarone_holm",
     "tost",
