@@ -185,16 +185,9 @@ def _cost_row(size: int, law: str, floor: float, r: int, gap: float, n: int) -> 
         reference, rerender = (collapse.stochastic(rng, p, r, 0.0) for _ in range(2))
         swap = collapse.stochastic(rng, p, r, shift)
         share += float((swap.repeats & reference.repeats).mean()) / n
-        never = collapse.NEVER
         found = [
-            collapse.p_new(swap, reference, arm, least, blocks=True)
-            for arm, least in (
-                (None, never),
-                (None, 2),
-                (None, 3),
-                (rerender, never),
-                (rerender, 2),
-            )
+            collapse.p_new(swap, reference, rerender if pooled else None, least, blocks=True)
+            for pooled, least in rules
         ]
         counts += np.array(found) <= level
     return row(size, law, floor, r, gap, *(counts / n).tolist(), share)
