@@ -37,30 +37,27 @@ def repeats_of_arm(
     `n_arms` is how many arms share a level: p is then resampled finely enough for all.
     """
     cells = [table.rows.get((vignette, condition), ())[:MOST_DRAWS] for vignette in vignettes]
-    fields = _fields(cells)
-    values = [
-        [[frozen(t.get(*field)) for field in fields] if t.complete else None for t in cell]
-        for cell in cells
-    ]
-    texts = [place for place in range(len(fields)) if _is_text(values, place)]
+    kept = [[t for t in cell if t.complete] for cell in cells]
+    fields = _fields([t for cell in kept for t in cell])
+    values = [[[frozen(t.get(*field)) for field in fields] for t in cell] for cell in kept]
+    every = [draw for cell in values for draw in cell]
+    texts = [place for place in range(len(fields)) if any(_is_text(draw[place]) for draw in every)]
     return repeats_of_fields(values, texts=texts, n_resamples=max(1999, 200 * n_arms))
 
 
-def _fields(cells: Sequence[Sequence[Trajectory]]) -> list[Field]:
-    found = (
+def _fields(trajectories: Sequence[Trajectory]) -> list[Field]:
+    """Return the fields of all outputs; of those that always say the same, the first alone."""
+    named = dict.fromkeys(
         (stage, name)
-        for cell in cells
-        for trajectory in cell
+        for trajectory in trajectories
         for stage, output in trajectory.outputs.items()
         for name in output
     )
-    return list(dict.fromkeys(found))
+    said: dict[tuple[str, ...], Field] = {}
+    for field in named:
+        said.setdefault(tuple(str(t.get(*field)) for t in trajectories), field)
+    return list(said.values())
 
 
-def _is_text(values: Sequence[Sequence[Sequence[Hashable] | None]], place: int) -> bool:
-    return any(
-        isinstance(draw[place], str) and len(str(draw[place])) > _TEXT
-        for cell in values
-        for draw in cell
-        if draw is not None
-    )
+def _is_text(value: Hashable) -> bool:
+    return isinstance(value, str) and len(value) > _TEXT

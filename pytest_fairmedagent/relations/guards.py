@@ -191,16 +191,16 @@ def _missingness(
 ) -> list[GuardTest]:
     """Return the tests of every swap: of whole trajectories, and of each outcome by itself.
 
-    An outcome that is missing exactly where its trajectory is incomplete has no test of its own,
-    and outcomes that are always missing together have one p, which Holm counts once. Relabelling
-    trajectories cannot change what is missing together, so that counting by it costs no level.
+    An outcome that is never missing, or exactly where its trajectory is incomplete, has no test of
+    its own, and outcomes that are always missing together have one p, which Holm counts once. None
+    of this can change when trajectories are relabelled, so that counting by it costs no level.
     """
     swaps = [c for c in present if c != plan.reference and c not in plan.controls]
     incomplete = _lost(table, vignettes, (plan.reference, *swaps), "")
     found, p_of = [], {}
     for name in ("", *plan.actions, *plan.further):
         lost = _lost(table, vignettes, (plan.reference, *swaps), name)
-        if name and lost == incomplete:
+        if name and (lost == incomplete or not _any(lost)):
             continue
         reference, *others = lost
         for swap, arm in zip(swaps, others, strict=True):
@@ -229,6 +229,10 @@ def _lost(
         tuple(tuple(x is None for x in table.labels(v, arm, outcome)) for v in vignettes)
         for arm in arms
     )
+
+
+def _any(lost: tuple[Cells, ...]) -> bool:
+    return any(any(cell) for arm in lost for cell in arm)
 
 
 def _counted(cells: Cells) -> tuple[list[int], list[int]]:

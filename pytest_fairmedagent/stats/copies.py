@@ -142,8 +142,8 @@ def repeats_of_fields(
 
     `cells` holds one sequence of draws per vignette, and a draw the values of its fields, always
     the same ones in the same order; None is missing. `texts` are the places of fields of free text.
-    Fields with at most two values never tell draws apart, and fields that say the same in other
-    words are one. Each field's values are permuted within cells, seeded, and p = (1 + hits) /
+    Fields with at most two values never tell draws apart; two that always say the same must be
+    given once. Each field's values are permuted within cells, seeded, and p = (1 + hits) /
     (1 + n_resamples). ValueError for draws of unequal length.
     """
     n_resamples, generate = whole("n_resamples", n_resamples), generator(rng)
@@ -154,9 +154,8 @@ def repeats_of_fields(
     equal = np.concatenate([_equal_pairs(cell) for cell in mixed])
     alike = equal.all(axis=1)
     unlike = ~equal[~alike]
-    every = np.concatenate(coded)
-    apart = (unlike.mean(axis=0) >= _APART) & (every.max(axis=0) > 1)
-    fields = _differing(every, np.flatnonzero(apart).tolist())
+    apart = (unlike.mean(axis=0) >= _APART) & (np.concatenate(coded).max(axis=0) > 1)
+    fields = tuple(np.flatnonzero(apart).tolist())
     repeated = float(alike.mean())
     texts_apart = all(apart[place] or not unlike[:, place].any() for place in texts)
     p = 1.0
@@ -181,19 +180,6 @@ def _coded(cells: Sequence[Sequence[Sequence[Hashable] | None]]) -> list[Ints]:
         if rows:
             coded.append(np.array(rows, dtype=np.int64).reshape(len(rows), len(seats)))
     return coded
-
-
-def _differing(draws: Ints, places: Sequence[int]) -> tuple[int, ...]:
-    """Those of the fields that are not one of them in other words: one value for each of its."""
-    kept: list[int] = []
-    for place in places:
-        for other in kept:
-            n_pairs = len({*zip(draws[:, place].tolist(), draws[:, other].tolist(), strict=True)})
-            if n_pairs == len({*draws[:, place].tolist()}) == len({*draws[:, other].tolist()}):
-                break
-        else:
-            kept.append(place)
-    return tuple(kept)
 
 
 def _equal_pairs(cell: Ints) -> np.ndarray:
