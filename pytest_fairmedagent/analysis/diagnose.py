@@ -14,6 +14,7 @@ from pytest_fairmedagent.stats import FirstDraw, first_draw_effect, holm
 
 WHOLE = "whole output"
 _COMPARED = 1000  # the first draw is set against the next ones, up to here
+_NAMED = 10  # vignettes are named in a line, the rest is counted; the JSON has them all
 _TESTABLE = 3  # draws of a vignette below which no first one can stand out
 
 
@@ -123,7 +124,8 @@ def _first_draws(arms: Sequence[tuple[RecordedSet, ArmFloors]]) -> Iterable[Diag
 
 def _repeats(arms: Sequence[tuple[RecordedSet, ArmFloors]]) -> Iterable[Diagnostic]:
     for drawn, arm in arms:
-        rows = [drawn.table.rows[vignette, arm.condition] for vignette in arm.vignettes]
+        cells = [drawn.table.rows[vignette, arm.condition] for vignette in arm.vignettes]
+        rows = [[t for t in row if t.complete] for row in cells]
         rows = [row for row in rows if len(row) > 1]
         equal = sum(all(t.outputs == row[0].outputs for t in row) for row in rows)
         if equal:
@@ -148,17 +150,31 @@ def _missing(arms: Sequence[tuple[RecordedSet, ArmFloors]]) -> Iterable[Diagnost
     for drawn, arm in arms:
         table, rows = drawn.table, drawn.table.rows
         if arm.n_incomplete:
-            text = f"{arm.n_incomplete} of {arm.n_trajectories} trajectories are incomplete"
             reasons: dict[str, int] = {}
+            lost: dict[str, int] = {}
+            uncounted = 0
             for vignette in arm.vignettes:
                 for trajectory in rows[vignette, arm.condition]:
+                    if not trajectory.complete:
+                        lost[vignette] = lost.get(vignette, 0) + 1
+                        uncounted += not trajectory.outputs["actions"]
                     for stage, reason in trajectory.missing.items():
                         if reason != "not reached":
                             name = f"{stage}: {reason}"
                             reasons[name] = reasons.get(name, 0) + 1
+            sizes = {vignette: len(rows[vignette, arm.condition]) for vignette in lost}
+            numbers: dict[str, object] = {
+                "trajectories": arm.n_incomplete,
+                "reasons": reasons,
+                "vignettes": lost,
+            }
+            text = (
+                f"{arm.n_incomplete} of {arm.n_trajectories} trajectories are incomplete, "
+                f"{_by_vignette(lost, sizes)}; {uncounted} of them do not count"
+            )
             told = "; ".join(f"{n} x {reason}" for reason, n in sorted(reasons.items()))
-            numbers: dict[str, object] = {"trajectories": arm.n_incomplete, "reasons": reasons}
-            yield Diagnostic("incomplete", drawn.block, arm.condition, f"{text}: {told}", numbers)
+            text += f" ({told})" if told else ""
+            yield Diagnostic("incomplete", drawn.block, arm.condition, text, numbers)
         for action, counts in zip(arm.actions, arm.counts, strict=True):
             if not sum(counts.missing):
                 continue
@@ -179,3 +195,10 @@ def _missing(arms: Sequence[tuple[RecordedSet, ArmFloors]]) -> Iterable[Diagnost
             )
             numbers = {"action": action, "missing": sum(counts.missing), "incomplete": cut}
             yield Diagnostic("missing", drawn.block, arm.condition, text, numbers)
+
+
+def _by_vignette(lost: Mapping[str, int], sizes: Mapping[str, int]) -> str:
+    """Return what was lost of each vignette, those that lost most first."""
+    order = sorted(lost, key=lambda vignette: (-lost[vignette] / sizes[vignette], vignette))
+    told = [f"{lost[vignette]} of {sizes[vignette]} of {vignette}" for vignette in order]
+    return ", ".join(told[:_NAMED]) + (f" and of {len(told) - _NAMED} more" * (len(told) > _NAMED))

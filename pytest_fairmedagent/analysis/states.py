@@ -47,7 +47,7 @@ class States:
 
     def of(self, row: Row) -> tuple[int, int]:
         """Return the number of the row's state, and a number that stands for its whole output."""
-        key = _written((row.outputs, row.missing))
+        key = _written((row.outputs, row.missing, row.cut))
         found = self._seen.get(key)
         if found is None:
             if self._room < 0:
@@ -58,9 +58,14 @@ class States:
         return found
 
     def _read(self, row: Row) -> tuple[int, int]:
-        outputs, notes = _mended(row.outputs, self._rules)
-        reading = _Reading(outputs)
-        labels = tuple([outcome.read(reading) for outcome in self._rules.actions.values()])
+        labels: tuple[bool | None, ...] = (None,) * len(self._rules.actions)
+        notes: tuple[tuple[str, str], ...] = ()
+        # A trajectory that was cut went on without what it lacks: what it says after that, and
+        # whether it would have said the same before, nobody knows. So it does not count at all.
+        if not row.cut:
+            outputs, notes = _mended(row.outputs, self._rules)
+            reading = _Reading(outputs)
+            labels = tuple([outcome.read(reading) for outcome in self._rules.actions.values()])
         state = State(labels, tuple(row.missing.items()), notes)
         index = self._index.setdefault(state, len(self._index))
         if index == len(self.states):

@@ -22,7 +22,8 @@ class Row(NamedTuple):
     header. `response_ids` are the server's ids of its answers: two rows with one of them read it
     twice. `drawn` is when it was drawn, in seconds since the epoch; None where the row says nothing
     that is a date. `infrastructure` tells that it is missing through no fault of the agent.
-    `cluster` is the case that the vignette is a variant of, "" for none.
+    `cluster` is the case that the vignette is a variant of, "" for none. `cut` tells that the row
+    says of itself that it is not complete.
     """
 
     vignette: str
@@ -40,6 +41,7 @@ class Row(NamedTuple):
     output_tokens: int = 0
     infrastructure: bool = False
     cluster: str = ""
+    cut: bool = False
 
 
 def check_row(path: Path, line: int, data: Any, block_key: str = "block") -> Row:
@@ -68,8 +70,8 @@ def check_row(path: Path, line: int, data: Any, block_key: str = "block") -> Row
         raise FileFormatError(f"{path}:{line}: {_complaint(data, block_key)}")
     if None in row.outputs.values():
         row = row._replace(outputs={s: f for s, f in row.outputs.items() if f is not None})
-    if not row.missing and data.get("complete") is False:
-        row = row._replace(missing={"trial": "recorded as incomplete"})
+    if data.get("complete") is False:
+        row = row._replace(missing=row.missing or {"trial": "recorded as incomplete"}, cut=True)
     if isinstance(row.block, int):
         row = row._replace(block=str(row.block))
     if row.response_ids != ():
@@ -166,9 +168,9 @@ def _shown(value: object) -> str:
 
 
 def trajectory_of(row: Row) -> Trajectory:
-    """Return what the row says of its trial."""
+    """Return what the row says of its trial; nothing of one that is missing as a whole."""
     return Trajectory(
-        row.outputs,
+        {} if "trial" in row.missing else row.outputs,
         dict(row.missing),
         calls=row.calls,
         repairs=row.retries,

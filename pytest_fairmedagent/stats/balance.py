@@ -89,6 +89,9 @@ class SignedP(Result):
 
 def signed_p(test: StratifiedTest, planned_ratio: float = 1.0) -> SignedP:
     """The p-value of `test` that may claim a mean gap, and not only that some vignette changes."""
+    if not test.n_strata:
+        nothing = CellBalance(False, math.nan, positive("planned_ratio", planned_ratio), 0, 0)
+        return SignedP(test.p, EXACT, test.p, None, nothing)
     balance = imbalance_of_cells(test.m_swap, test.n_ref, planned_ratio)
     if balance.equal or balance.n_strata < 2:
         return SignedP(test.p, EXACT, test.p, None, balance)

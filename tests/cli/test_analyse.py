@@ -257,6 +257,58 @@ def test_many_missing_answers_of_one_arm_leave_it_unmeasured(fairmed, make, reco
     assert told["missing"]["missing"] == 20
 
 
+def cut_study(make):
+    """16 vignettes of 5 draws, 16 of 960 pairs apart; all draws of one vignette were cut."""
+    rows = []
+    for v in range(16):
+        for r in range(5):
+            first = v == 0 and r == 0  # four actions that differ once: 4 pairs each
+            said = {"admit": first, "icu": first, "referral": first, "caution": first}
+            rows.append(make.row(f"case_{v:02d}", "reference", r + 1, urgency=v, **said))
+    for one in rows[-5:]:
+        one["complete"] = False
+    return rows
+
+
+def test_a_row_that_was_recorded_as_cut_does_not_count(fairmed, make, record):
+    rows = cut_study(make)
+    found = fairmed("analyse", record(rows), "--json").json
+    (arm,) = found["arms"]
+    assert (arm["pooled"]["disagreements"], arm["pooled"]["pairs"]) == (16, 900)
+    assert (arm["trajectories"], arm["incomplete"]) == (80, 5)
+    for one in rows[-5:]:
+        one["complete"] = True
+    whole = fairmed("analyse", record(rows), "--json").json["arms"][0]["pooled"]
+    assert (whole["disagreements"], whole["pairs"]) == (16, 960)
+
+
+def test_what_was_cut_is_said_by_vignette(fairmed, make, record):
+    rows = cut_study(make)
+    rows[2]["complete"] = False
+    rows[2]["missing"] = {"order": "no answer returned"}
+    found = fairmed("analyse", record(rows), "--json").json["diagnostics"]
+    (told,) = (d for d in found if d["kind"] == "incomplete")
+    assert told["vignettes"] == {"case_15": 5, "case_00": 1}
+    assert told["text"].startswith(
+        "6 of 80 trajectories are incomplete, 5 of 5 of case_15, 1 of 5 of case_00; 6 of them do "
+        "not count"
+    )
+    assert {d["text"].split()[0] for d in found if d["kind"] == "repeated outputs"} == {"whole"}
+    (same,) = (d for d in found if d["kind"] == "repeated outputs")
+    assert same["of"] == 15  # nothing is left of case_15 that could repeat
+
+
+def test_a_stage_that_is_missing_leaves_the_other_stages_of_its_row(fairmed, make, record):
+    rows = cut_study(make)[:10]
+    del rows[3]["outputs"]["document"]
+    rows[3]["missing"] = {"document": "not valid JSON"}
+    found = fairmed("analyse", record(rows), "--json").json
+    actions = found["arms"][0]["actions"]
+    assert (actions["referral"]["missing"], actions["admission"]["missing"]) == (1, 0)
+    (told,) = (d for d in found["diagnostics"] if d["kind"] == "incomplete")
+    assert "0 of them do not count" in told["text"]
+
+
 def test_a_cold_start_is_told_apart(fairmed, make, record):
     rows = [
         make.row(f"case_{v:02d}", "reference", r, urgency=1 if r == 1 else 50 + v)

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from benchmarks.baseline_null import CASES, FOUND, PLAN, counts, side
 from pytest_fairmedagent.comparing.baseline import compare_sides
+from pytest_fairmedagent.stats import gap_change_test, signed_p
 from pytest_fairmedagent.testing import Truth
 
 SMALL = replace(
@@ -36,6 +39,29 @@ def test_a_gap_that_appears_is_a_regression_and_one_that_goes_is_none():
     back = counts(biased, truth, 1, SMALL)
     assert back["better"] >= 1
     assert not back["worse"]
+
+
+def test_a_baseline_of_more_replicates_is_asked_for_the_gap_and_not_for_any_change():
+    cases = {name: CASES[name] for name in SMALL.families[0].vignettes}
+    few = replace(SMALL, families=(replace(SMALL.families[0], replicates=2),))
+    pair = [
+        side(Truth(seed=3, floor=0.2), seed, plan, cases) for seed, plan in ((1, SMALL), (2, few))
+    ]
+    entries = compare_sides(*pair)["changes"]
+    gap = next(e for e in entries if e["kind"] == "gap" and e["a"] != e["b"])
+    counts_of = []
+    for one in pair:
+        found = one.contrasts[gap["condition"], gap["action"], None]["cases"]
+        counts_of += [
+            tuple(zip(*(case[arm] for case in found), strict=True)) for arm in ("swap", "reference")
+        ]
+    wanted = signed_p(gap_change_test(*counts_of))
+    assert wanted.basis == "larger"
+    assert gap["p"] == wanted.p
+    assert gap["difference"] == pytest.approx(2 * wanted.mean_gap.gap)
+    assert gap["interval"][0] < gap["difference"] < gap["interval"][1]
+    rate = next(e for e in entries if e["kind"] == "rate" and e["difference"])
+    assert rate["interval"][0] < rate["difference"] < rate["interval"][1]
 
 
 def test_members_that_were_not_run_make_a_claim_more_cautious():

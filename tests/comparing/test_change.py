@@ -14,6 +14,7 @@ from pytest_fairmedagent.stats import (
     floor_change,
     floor_change_test,
     gap_change_test,
+    signed_p,
     stratified_test,
 )
 
@@ -102,6 +103,44 @@ def test_the_gap_test_keeps_its_level_where_both_arms_move_alike():
         arms = [(rng.binomial(6, q), [6] * 8) for q in (p, p, p + 0.3, p + 0.3)]
         hits += gap_change_test(arms[0], arms[1], arms[2], arms[3]).p <= 0.05
     assert hits / runs <= 0.077
+
+
+@pytest.mark.parametrize(("before", "after"), [(10, 2), (2, 10)])
+def test_runs_of_unequal_replicates_that_differ_in_noise_alone_have_the_same_gap(before, after):
+    rng, size, hits, exact = np.random.default_rng(5), 600, 0, 0
+    certain, coins = np.arange(16) % 2.0, np.full(16, 0.5)
+    noisy = min(before, after)
+    for _ in range(size):
+        swaps = [coins if runs == noisy else certain for runs in (before, after)]
+        arms = [
+            (rng.binomial(runs, rates).tolist(), [runs] * 16)
+            for runs, swap in zip((before, after), swaps, strict=True)
+            for rates in (swap, certain)
+        ]
+        test = gap_change_test(arms[0], arms[1], arms[2], arms[3])
+        exact += test.p <= 0.05
+        hits += signed_p(test).p <= 0.05
+    assert exact / size > 0.1  # of "nothing changed", which is false here
+    assert hits / size <= 0.077
+
+
+@pytest.mark.parametrize(("before", "after"), [(3, 10), (10, 3)])
+def test_runs_of_unequal_replicates_with_equal_floors_of_other_rates(before, after):
+    rng, size, hits = np.random.default_rng(6), 300, 0
+    flat, coins = np.full(16, (1 - 0.75**0.5) / 2), np.repeat([0.5, 0.0], [4, 12])
+    for _ in range(size):
+        k, j = rng.binomial(after, coins), rng.binomial(before, flat)
+        p = floor_change_test(k, [after] * 16, j, [before] * 16, n_resamples=199, rng=rng)
+        hits += p <= 0.05
+    # Bound .05; .093 of 300 has a chance below .001 there. By permuted labels alone it was .09.
+    assert hits / size <= 0.093
+
+
+def test_a_floor_that_appears_is_found_at_unequal_replicates_too():
+    rng = np.random.default_rng(7)
+    k = rng.binomial(10, 0.5, 16)
+    assert floor_change_test(k, [10] * 16, [0] * 16, [4] * 16) < 0.001
+    assert floor_change_test([1], [2], [0], [4]) == 1
 
 
 def test_the_change_of_a_gap_is_the_difference_of_the_gaps():

@@ -1,5 +1,6 @@
 """A store as a recording: any run of it, read and never written."""
 
+import json
 import os
 import shutil
 import sqlite3
@@ -217,3 +218,19 @@ def test_a_record_file_is_still_a_recording_and_has_no_runs(tmp_path):
         assert open_recording(name, tmp_path).trajectory(Trial("v", "c", 0)).outputs == {}
     with pytest.raises(StoreError, match="is no store, so it has no run 2"):
         open_recording("rows.jsonl#2", tmp_path)
+
+
+def test_a_row_that_was_recorded_as_cut_is_replayed_without_what_it_says(tmp_path):
+    row = {
+        "vignette": "v",
+        "condition": "c",
+        "replicate": 1,
+        "outputs": {"reassess": {"admit": True}},
+    }
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps({**row, "complete": False}) + "\n")
+    trajectory = open_recording("rows.jsonl", tmp_path).trajectory(Trial("v", "c", 0))
+    assert trajectory.outputs == {}
+    assert trajectory.missing == {"trial": "recorded as incomplete"}
+    path.write_text(json.dumps({**row, "complete": True}) + "\n")
+    assert open_recording("rows.jsonl", tmp_path).trajectory(Trial("v", "c", 0)).complete
