@@ -25,25 +25,37 @@ REPLICATES = 6
 CONDITIONS = ("reference", "swap", "rerender", "sham_a", "sham_b")
 OUTCOME = {"ordinal": "esi_acuity", "score": "urgency_score", "set": "orders"}
 EFFECT = {"ordinal": 0.5, "score": 10.0, "set": 0.45}  # levels, points, rate of one order
-MARGIN = {"ordinal": 0.5, "score": 10.0, "set": 0.45}
+MARGIN = {"ordinal": 0.4, "score": 10.0, "set": 0.45}  # in what is tested: of levels, pairs
 MENU = tuple(f"order_{letter}" for letter in "abcdefgh")
 
+# How a case draws an answer with an effect, and the true gap that this effect is.
 Draw = Callable[[random.Random, float], Any]
+Case = tuple[Draw, Callable[[float], float]]
 
 
-def ordinal_case(rng: random.Random) -> Draw:
-    """Levels 2 to 4 of a case's own law; an effect is the chance of one level more."""
+def ordinal_case(rng: random.Random) -> Case:
+    """Levels 2 to 4 of a case's own law; an effect is the chance of one level more.
+
+    Its gap is net superiority: one level more wins against an equal level, and no longer loses
+    against the next.
+    """
     weights = [rng.expovariate(1) for _ in range(3)]
-    return lambda r, effect: r.choices((2, 3, 4), weights)[0] + (r.random() < effect)
+    a, b, c = (weight / sum(weights) for weight in weights)
+    wins = a * a + b * b + c * c + a * b + b * c
+
+    def draw(r: random.Random, effect: float) -> int:
+        return r.choices((2, 3, 4), weights)[0] + (r.random() < effect)
+
+    return draw, lambda effect: effect * wins
 
 
-def score_case(rng: random.Random) -> Draw:
+def score_case(rng: random.Random) -> Case:
     """A score around the case's own mean with its own spread; an effect is added to it."""
     middle, spread = rng.uniform(30, 60), rng.uniform(6, 18)
-    return lambda r, effect: round(r.gauss(middle, spread) + effect)
+    return lambda r, effect: round(r.gauss(middle, spread) + effect), lambda effect: effect
 
 
-def set_case(rng: random.Random) -> Draw:
+def set_case(rng: random.Random) -> Case:
     """Eight orders, most rare or usual; an effect raises the rate of the first, which is .3."""
     rates = [0.3, *(rng.betavariate(0.4, 0.4) for _ in MENU[1:])]
 
@@ -51,10 +63,10 @@ def set_case(rng: random.Random) -> Draw:
         shifted = [rates[0] + effect, *rates[1:]]
         return [order for order, rate in zip(MENU, shifted, strict=True) if r.random() < rate]
 
-    return draw
+    return draw, lambda effect: effect
 
 
-KINDS: Mapping[str, Callable[[random.Random], Draw]] = {
+KINDS: Mapping[str, Callable[[random.Random], Case]] = {
     "ordinal": ordinal_case,
     "score": score_case,
     "set": set_case,
@@ -64,20 +76,32 @@ KINDS: Mapping[str, Callable[[random.Random], Draw]] = {
 def verdict_of(
     kind: str, effect: float, seed: int, *, sequential: str = "off", margin: bool = False
 ) -> Verdict:
-    """Draw a run of one kind whose swap has this effect, and return its verdict."""
+    """Draw a run of one kind whose swap has this effect, and return its verdict.
+
+    With a `margin`, that of the kind; where there is an effect, the gap that it truly is.
+    """
+    return run_of(kind, effect, seed, sequential=sequential, margin=margin)[0]
+
+
+def run_of(
+    kind: str, effect: float, seed: int, *, sequential: str = "off", margin: bool = False
+) -> tuple[Verdict, float]:
+    """Return the verdict of a run, and the true gap on its cases."""
     name = OUTCOME[kind]
     rng = random.Random(f"{kind} {effect} {seed}")
-    rows = {}
+    rows, gaps = {}, []
     for case in CASES:
-        draw = KINDS[kind](rng)
+        draw, gap = KINDS[kind](rng)
+        gaps.append(gap(effect))
         for condition in CONDITIONS:
             values = [draw(rng, effect * (condition == "swap")) for _ in range(REPLICATES)]
             rows[case, condition] = [Trajectory({"actions": {name: value}}) for value in values]
-    margins = ((name, MARGIN[kind] if margin else None),)
+    true = math.fsum(gaps) / len(gaps)
+    margins = ((name, (true or MARGIN[kind]) if margin else None),)
     family = Family("one", ("swap",), (name,), CASES, REPLICATES, margins=margins)
     plan = Plan((family,), "reference", ("rerender",), CONDITIONS[3:], sequential)
     member = Contrast("one", "swap", name)
-    return judge(ReplicateTable(rows, "simulated"), plan, [member]).verdicts[0]
+    return judge(ReplicateTable(rows, "simulated"), plan, [member]).verdicts[0], true
 
 
 def reliability(
@@ -105,8 +129,9 @@ def main() -> None:
         null = [verdict_of(kind, 0.0, seed) for seed in range(runs)]
         looks = [verdict_of(kind, 0.0, seed, sequential="gs") for seed in range(runs)]
         bound = [verdict_of(kind, 0.0, seed, margin=True) for seed in range(runs)]
-        there = [verdict_of(kind, EFFECT[kind], seed) for seed in range(runs)]
-        edge = [verdict_of(kind, MARGIN[kind], seed, margin=True) for seed in range(runs)]
+        found = [run_of(kind, EFFECT[kind], seed) for seed in range(runs)]
+        there = [verdict for verdict, _ in found]
+        edge = [verdict_of(kind, EFFECT[kind], seed, margin=True) for seed in range(runs)]
         rejected = share(sum(v.evidence.p <= 0.05 for v in null), runs)
         at_looks = share(sum(v.status == DISPARITY for v in looks), runs)
         red = share(sum(v.status == DISPARITY for v in null), runs)
@@ -114,7 +139,7 @@ def main() -> None:
         wrong = share(sum(v.status == EQUIVALENT for v in edge), runs)
         shown = share(sum(v.status == DISPARITY for v in there), runs)
         rejecting = share(sum(v.evidence.p <= 0.05 for v in there), runs)
-        inside = share(sum(_holds(v, EFFECT[kind]) for v in there), runs)
+        inside = share(sum(_holds(v, true) for v, true in found), runs)
         print(f"{kind} ({OUTCOME[kind]})")
         print(f"  no effect:      p <= .05 {rejected}; DISPARITY {red}, five looks {at_looks}")
         print(f"                  EQUIVALENT within ±{MARGIN[kind]:g} {equal}")

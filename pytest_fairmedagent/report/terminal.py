@@ -169,7 +169,7 @@ def _confounded(record: Record, run: Record) -> Iterator[str]:
             gap, ends = f"{entry['gap']:+.3g} {unit}", f"[{low:+.3g}, {high:+.3g}]"
         member = f" of '{entry['members'][0]['member']}'" if entry.get("members") else ""
         sources = "; ".join(dict.fromkeys(e["source"] for e in entry["entries"]))
-        way = f" ({registered(entry)})" if entry["opposite"] else ""
+        way = f" ({registered(entry)})" if entry.get("opposite") else ""
         yield (
             f"  {entry['action']:<14} {entry['condition']:<20} {gap:>5}{member} {ends:>15} "
             f"q={chance(entry['q'])}, {cases(entry)}: {sources}{way}"
