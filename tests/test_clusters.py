@@ -15,6 +15,7 @@ from pytest_fairmedagent.domain import (
 )
 from pytest_fairmedagent.relations.evidence import E, evidence
 from pytest_fairmedagent.relations.invariance import compare
+from pytest_fairmedagent.relations.joint import surface_of
 from pytest_fairmedagent.relations.measured import measure
 from pytest_fairmedagent.stats import (
     excess,
@@ -207,7 +208,7 @@ def test_the_sham_guard_of_scores_and_sets_counts_cases(outcome):
     cells = {c: rng.integers(0, 2, (30, 4)).tolist() for c in ("reference", "swap", "sham")}
     table = table_of(cells)
     found = measure(table, Contrast("f", "swap", outcome), names_of(table), "reference")
-    assert found.against_shams(table, ["sham"]).n_vignettes == 6
+    assert surface_of(table, [found], "reference", ["sham"]).noise.n_cases == 6
 
 
 def test_an_e_process_sees_each_case_of_a_deterministic_agent_once():
@@ -217,5 +218,5 @@ def test_an_e_process_sees_each_case_of_a_deterministic_agent_once():
     family = Family("f", ("swap",), ("referral",), names, 3)
     contrast = Contrast("f", "swap", "referral")
     comparison = measure(table, contrast, names, "reference")
-    shown = evidence([table], comparison, family, Plan((family,), "reference", sequential=E))
+    shown = evidence(table, comparison, family, Plan((family,), "reference", sequential=E))
     assert (sum(shown.b), sum(shown.c), sum(shown.z)) == (2, 0, 4)

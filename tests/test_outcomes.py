@@ -10,13 +10,12 @@ from pytest_fairmedagent.domain import (
     Contrast,
     Family,
     Plan,
-    Readings,
     ReplicateTable,
     Trajectory,
 )
 from pytest_fairmedagent.domain.own import outcome, relation
 from pytest_fairmedagent.errors import OwnCodeError, PlanError
-from pytest_fairmedagent.relations.scores import ScoreShams, counted_once
+from pytest_fairmedagent.relations.scores import ScoreShams
 from pytest_fairmedagent.stats import floor, holm, stratified_test, stratum_gaps
 from pytest_fairmedagent.verdict import (
     DESCRIPTIVE,
@@ -182,12 +181,6 @@ def test_cells_whose_whole_outputs_repeat_count_once():
     found = judge(ReplicateTable(rows, "made"), plan, one.members).verdicts[0].comparison
     assert found.once == CASES[:4]
     assert found.test.m_total == found.test.n_total == 4 + 4 * 4
-
-
-def test_of_copies_in_variants_of_one_case_only_the_first_counts():
-    arm = Readings(("a", "a2", "b"), ((1, 1), (3, 3), (2, 5)), (0, 0, 0), ("a", "a", "b"))
-    assert counted_once(arm, ("a", "a2")) == [(1,), (), (2, 5)]
-    assert counted_once(arm, ()) == [(1, 1), (3, 3), (2, 5)]
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,7 @@ def _unmeasured(
             if member.swap != stray.swap:
                 continue
             comparison = compare(table, member, vignettes, reference)
-            shown = evidence([table], comparison, family, Plan((family,), reference))
+            shown = evidence(table, comparison, family, Plan((family,), reference))
             verdict = Verdict(
                 UNMEASURED,
                 member,

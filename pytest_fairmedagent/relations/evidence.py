@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Protocol
 
 from pytest_fairmedagent.domain import Contrast, Family, Plan, ReplicateTable
-from pytest_fairmedagent.relations.measured import Guarded, Measured, measure
+from pytest_fairmedagent.relations.measured import Guarded, Measured
 from pytest_fairmedagent.stats import (
     GroupSequential,
     confidence_sequence,
@@ -137,22 +137,25 @@ def looks_of(rule: str, replicates: int) -> tuple[int, ...]:
 
 
 def evidence(
-    tables: Sequence[ReplicateTable], comparison: Measured, family: Family, plan: Plan
+    table: ReplicateTable,
+    comparison: Measured,
+    family: Family,
+    plan: Plan,
+    *,
+    sham: Guarded | None = None,
+    earlier: Sequence[float] = (),
 ) -> Evidence:
-    """Return what a contrast shows at the last of the looks that were taken so far.
+    """Return what a contrast shows at a look, from the `table` of all that was drawn until it.
 
-    `tables` has what was drawn until each of them, and `comparison` is of the last.
+    `earlier` has, of planned looks, what `surely` returned at each of those before.
     """
-    sham = comparison.against_shams(tables[-1], plan.shams)
     if plan.sequential == E:
-        return _anytime(tables[-1], comparison, family, plan.reference, sham)
-    margin = family.margin_of(comparison.contrast.action)
-    p = surely(comparison, sham)
+        return _anytime(table, comparison, family, plan.reference, sham)
+    margin, p = family.margin_of(comparison.contrast.action), surely(comparison, sham)
     if plan.sequential == OFF:
         return AtLook(comparison, p, margin, family.alpha, 0.95, sham)
     spending = spending_of(family)
-    earlier = [_p_at(table, comparison, family, plan) for table in tables[:-1]]
-    spent = spending.levels[len(tables) - 1]
+    spent = spending.levels[len(earlier)]
     return AtLook(comparison, spending.adjusted([*earlier, p]), margin, spent, 1 - spent, sham)
 
 
@@ -164,17 +167,6 @@ def spending_of(family: Family) -> GroupSequential:
 def surely(comparison: Measured, sham: Guarded | None) -> float:
     """Return the larger p of chance and of surface noise: a gap must exceed both."""
     return comparison.p if sham is None else max(comparison.p, sham.p)
-
-
-def _p_at(table: ReplicateTable, comparison: Measured, family: Family, plan: Plan) -> float:
-    then = measure(
-        table,
-        comparison.contrast,
-        comparison.vignettes,
-        plan.reference,
-        minimum_gap=family.minimum_gap,
-    )
-    return surely(then, then.against_shams(table, plan.shams))
 
 
 def _anytime(

@@ -57,6 +57,7 @@ class Comparison:
     kind = BINARY
     unit = ""
     columns = ("",)
+    leading_column = 0
 
     @property
     def vignettes(self) -> tuple[str, ...]:
@@ -117,6 +118,9 @@ class Comparison:
         return gap_interval(test.k_swap, test.m_swap, test.k_ref, test.n_ref, confidence)
 
     hull = interval
+
+    def own_guard(self, table: ReplicateTable, shams: Sequence[str]) -> None:
+        """None: the gap is a mean, which is measured against shams with the other outcomes."""
 
     def against_shams(self, table: ReplicateTable, shams: Sequence[str]) -> ShamGuard | None:
         """Return the sham guard over the same vignettes; None where no sham was drawn."""

@@ -2,47 +2,121 @@
 
 Whole trajectories are relabelled between the arms of a vignette, so that outcomes which move
 together are judged together, and a small shift of all of them is found where none is by itself.
+What sham edits do is measured over all outcomes at once, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pytest_fairmedagent.domain import ReplicateTable
-from pytest_fairmedagent.relations.measured import Measured
-from pytest_fairmedagent.stats import SwapTest, swap_test
+from pytest_fairmedagent.relations.measured import Guarded, Measured
+from pytest_fairmedagent.stats import SurfaceNoise, SwapTest, surface_noise, swap_test
 
 Rows = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BeyondShams:
+    """A gap against what sham edits of the same line do to all outcomes of its swap."""
+
+    noise: SurfaceNoise
+    column: int
+    minimum_gap: float
+
+    @property
+    def p(self) -> float:
+        # One vignette has no surface noise over vignettes: there the sign alone can be asked.
+        if self.noise.n_cases < 2:
+            return 0.0 if self.noise.same_sign[self.column] else 1.0
+        return float(self.noise.p_beyond(self.minimum_gap)[self.column])
+
+    def __str__(self) -> str:
+        if self.noise.n_cases < 2:
+            word = "the same sign" if self.noise.same_sign[self.column] else "not the same sign"
+            return f"{word} against the shams; one vignette has no surface noise"
+        ratio = float(self.noise.ratio[self.column])
+        shams = f"{self.noise.n_shams} sham{'s' if self.noise.n_shams > 1 else ''}"
+        if ratio == float("inf"):
+            return "surface noise was not measured: it takes two draws of shams and reference"
+        return (
+            f"sham edits of the same line add {ratio:.2f} of the sampling variance ({shams} on "
+            f"{self.noise.n_cases} vignettes): p={self.p:.3g} against both"
+        )
+
+
+@dataclass(frozen=True)
+class Surface:
+    """What sham edits do, measured over all outcomes of a swap; one guard for each outcome."""
+
+    noise: SurfaceNoise
+    guards: tuple[Guarded, ...]
+
+    @property
+    def shrink(self) -> Rows | None:
+        """By how much less each outcome stands out than chance alone would have it."""
+        return None if self.noise.n_cases < 2 else self.noise.shrink
+
+
+def surface_of(
+    table: ReplicateTable,
+    comparisons: Sequence[Measured],
+    reference: str,
+    shams: Sequence[str],
+    *,
+    minimum_gap: float = 0.0,
+) -> Surface | None:
+    """Return what sham edits do to the outcomes of a swap; None where no sham was drawn."""
+    vignettes = _vignettes(comparisons)
+    drawn = [sham for sham in shams if vignettes and table.has(vignettes, sham)]
+    if not drawn:
+        return None
+    conditions = (comparisons[0].contrast.swap, reference, *drawn)
+    swap, base, *edits = (_arm(table, comparisons, vignettes, c) for c in conditions)
+    noise = surface_noise(swap, base, edits, clusters=table.clusters_of(vignettes))
+    guards: list[Guarded] = []
+    first = 0
+    for found in comparisons:
+        guards.append(
+            found.own_guard(table, drawn)
+            or BeyondShams(noise, first + found.leading_column, minimum_gap)
+        )
+        first += len(found.columns)
+    return Surface(noise, tuple(guards))
 
 
 def joint_test(
     table: ReplicateTable,
     comparisons: Sequence[Measured],
     reference: str,
-    *,
-    shrink: Sequence[float],
+    surface: Surface | None,
 ) -> SwapTest:
-    """Return the test of all these comparisons of one swap together, each an outcome of it.
+    """Return the test of all these comparisons of one swap together, each an outcome of it."""
+    vignettes = _vignettes(comparisons)
+    counted = _counted_once(table, comparisons, vignettes)
+    kept = [vignette for vignette in vignettes if counted.get(vignette, True)]
+    arms = [
+        [
+            rows[:1] if vignette in counted else rows
+            for vignette, rows in zip(kept, _arm(table, comparisons, kept, condition), strict=True)
+        ]
+        for condition in (comparisons[0].contrast.swap, reference)
+    ]
+    groups = [i for i, found in enumerate(comparisons) for _ in found.columns]
+    return swap_test(
+        arms[0],
+        arms[1],
+        groups=groups,
+        shrink=None if surface is None else surface.shrink,
+    )
 
-    `shrink` has, for each, the factor by which surface noise widens the noise of its gap.
-    """
-    swap = comparisons[0].contrast.swap
-    vignettes = list(dict.fromkeys(v for found in comparisons for v in found.vignettes))
-    once = _counted_once(table, comparisons, vignettes)
-    arms: list[list[Rows]] = [[], []]
-    for vignette in vignettes:
-        if vignette in once and not once[vignette]:
-            continue  # a further variant of a case whose answers are all copies of one
-        for arm, condition in zip(arms, (swap, reference), strict=True):
-            rows = np.column_stack(
-                [_columns(table, found, vignette, condition) for found in comparisons]
-            )
-            arm.append(rows[:1] if vignette in once else rows)
-    groups = [i for i, found in enumerate(comparisons) for _ in range(len(found.columns))]
-    return swap_test(*arms, groups=groups, shrink=[shrink[i] for i in groups])
+
+def _vignettes(comparisons: Sequence[Measured]) -> list[str]:
+    return list(dict.fromkeys(v for found in comparisons for v in found.vignettes))
 
 
 def _counted_once(
@@ -65,12 +139,27 @@ def _counted_once(
     return counted
 
 
+def _arm(
+    table: ReplicateTable, comparisons: Sequence[Measured], vignettes: Sequence[str], condition: str
+) -> list[Rows]:
+    """Return the answers of an arm, per vignette a row for each trajectory."""
+    return [
+        np.column_stack([_columns(table, found, vignette, condition) for found in comparisons])
+        for vignette in vignettes
+    ]
+
+
 def _columns(table: ReplicateTable, found: Measured, vignette: str, condition: str) -> Rows:
-    """Return the answers of one cell, a row each: numbers, or a column for each member of a set."""
+    """Return the answers of one cell, a row each: numbers, or a column for each member of a set.
+
+    nan where an answer is missing, or not judged: on a vignette that is confounded for it.
+    """
     labels = table.labels(vignette, condition, found.contrast.action)
-    judged = vignette in found.vignettes
-    rows = np.full((len(labels), len(found.columns)), np.nan)
+    names = found.columns
+    rows = np.full((len(labels), len(names)), np.nan)
+    if vignette not in found.vignettes:
+        return rows
     for row, label in zip(rows, labels, strict=True):
-        if judged and label is not None:
-            row[:] = [float(label) if not name else name in label for name in found.columns]
+        if label is not None:
+            row[:] = [float(label) if not name else name in label for name in names]
     return rows

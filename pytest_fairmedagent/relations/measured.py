@@ -31,14 +31,11 @@ class Arm(Protocol):
 class Guarded(Protocol):
     """A gap against what sham edits of the same line do, told by its str.
 
-    `p` (in 0..1) is of "no more than sham edits do"; `shrink`, at least 1, is the factor by which
-    surface noise widens the noise of the gap.
+    `p` (in 0..1) is of "no more than chance and sham edits do together".
     """
 
     @property
     def p(self) -> float: ...
-    @property
-    def shrink(self) -> float: ...
 
 
 class Measured(Protocol):
@@ -77,6 +74,10 @@ class Measured(Protocol):
     @property
     def columns(self) -> tuple[str, ...]: ...
     @property
+    def leading_column(self) -> int:
+        """The place in `columns` of the one whose gap is told."""
+
+    @property
     def untestable(self) -> str:
         """Why these cells allow no test of a mean gap; "" where they do."""
 
@@ -106,8 +107,8 @@ class Measured(Protocol):
     def detectable(self, alpha: float, n_members: int, power: float) -> float | None:
         """The gap that is found with this power at alpha / n_members; None where not defined."""
 
-    def against_shams(self, table: ReplicateTable, shams: Sequence[str]) -> Guarded | None:
-        """Return the sham guard over the same vignettes; None where no sham was drawn."""
+    def own_guard(self, table: ReplicateTable, shams: Sequence[str]) -> Guarded | None:
+        """Return the gap against shams where it is of another estimand than a mean; else None."""
 
     def told(self, interval: tuple[float, float]) -> str:
         """The gap with its interval beside the floor, in words and units."""

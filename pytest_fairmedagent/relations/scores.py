@@ -48,6 +48,7 @@ class ScoreComparison:
     once: tuple[str, ...] = ()
 
     columns = ("",)
+    leading_column = 0
 
     @property
     def estimand(self) -> str:
@@ -124,6 +125,10 @@ class ScoreComparison:
         """Return the gap that is found with this power at alpha / n_members."""
         quantile = self.test.quantile(alpha / (2 * n_members))
         return (quantile + NormalDist().inv_cdf(power)) * self.test.error()
+
+    def own_guard(self, table: ReplicateTable, shams: Sequence[str]) -> ScoreShams | None:
+        """Return the gap against shams, of its own estimand."""
+        return self.against_shams(table, shams)
 
     def against_shams(self, table: ReplicateTable, shams: Sequence[str]) -> ScoreShams | None:
         arms = [

@@ -11,13 +11,11 @@ from pytest_fairmedagent.domain import Contrast, Readings, ReplicateTable
 from pytest_fairmedagent.relations.scores import alike, unanimous
 from pytest_fairmedagent.relations.words import number, p_value
 from pytest_fairmedagent.stats import (
-    ShamGuard,
     StratifiedTest,
     gap_interval,
     holm,
     identical_bound,
     set_contrast,
-    sham_guard,
     signed_p,
     stratified_test,
 )
@@ -93,6 +91,10 @@ class SetComparison:
         return tuple(element.name for element in self.elements if element.name) or ("",)
 
     @property
+    def leading_column(self) -> int:
+        return self.columns.index(self.leading.name)
+
+    @property
     def untestable(self) -> str:
         """Nothing: where arms are of unequal size, members are tested for no mean gap."""
         return ""
@@ -138,16 +140,8 @@ class SetComparison:
     def detectable(self, alpha: float, n_members: int, power: float) -> None:
         """None: it hangs on how often each member is placed."""
 
-    def against_shams(self, table: ReplicateTable, shams: Sequence[str]) -> ShamGuard | None:
-        """Return the guard of the leading member, a yes or no like an action."""
-        first, action = self.leading, self.contrast.action
-        arms = [
-            _counted(table.readings(first.vignettes, sham, action), first.name)
-            for sham in shams
-            if table.has(first.vignettes, sham)
-        ]
-        cases = table.clusters_of(first.vignettes)
-        return sham_guard(*first.swap, *first.reference, arms, clusters=cases) if arms else None
+    def own_guard(self, table: ReplicateTable, shams: Sequence[str]) -> None:
+        """None: the gap is a mean, which is measured against shams with the other outcomes."""
 
     def told(self, interval: tuple[float, float]) -> str:
         low, high = interval

@@ -45,19 +45,6 @@ class ShamGuard(Result):
     test: StratifiedTest
     to_shams: tuple[StratifiedTest, ...]
 
-    @property
-    def p(self) -> float:
-        from scipy import special
-
-        if not self.same_sign:
-            return 1.0
-        return float(2 * special.stdtr(max(1, self.n_vignettes - 1), -self.statistic))
-
-    @property
-    def shrink(self) -> float:
-        v = self.test.null_var / self.test.weight**2 if self.test.weight else 0
-        return math.sqrt(1 + self.tau2 / self.n_vignettes / v) if v else 1.0
-
     def __str__(self) -> str:
         verb = "exceeds" if self.passes else "does not exceed"
         return (

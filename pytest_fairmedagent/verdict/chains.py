@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pytest_fairmedagent.domain import Contrast, Family, Plan, ReplicateTable
+from pytest_fairmedagent.domain import Contrast, Family, Plan
 from pytest_fairmedagent.relations.evidence import GS, AtAnyRound, E, Evidence, spending_of
-from pytest_fairmedagent.relations.joint import joint_test
 from pytest_fairmedagent.relations.measured import Measured
 from pytest_fairmedagent.stats import SwapTest, benjamini_hochberg, e_process, inherited
 
@@ -53,20 +52,21 @@ def chain_of(
     shown: Shown,
     at_worst: Mapping[Contrast, float],
     silent: Sequence[Contrast],
-    tables: Sequence[ReplicateTable],
+    tests: Sequence[SwapTest | None],
     family: Family,
     plan: Plan,
 ) -> Chain:
-    """Return the chain of a group at the last of `tables`, from what each of its members shows.
+    """Return the chain of a group at a look, from what each of its members shows there.
 
     Members of `at_worst` have missing answers which may have made their gap: they are kept out of
-    the test of the whole, and stand for themselves with their p at the worst filling.
+    the test of the whole, and stand for themselves with their p at the worst filling. `tests` are
+    the joint tests of those shown, at each planned look so far.
     """
     own = {contrast: found.p for contrast, (_, found) in shown.items()}
     if not family.joint:
         members = {**own, **at_worst}
         return Chain(min(members.values(), default=1.0), members, tuple(silent))
-    whole, parts = _together(shown, own, tables, family, plan)
+    whole, parts = _together(shown, own, tests, family, plan)
     # An outcome must pass by itself too: there copies count once and arms of unequal size are
     # minded, which relabelling knows nothing of.
     members = {contrast: max(parts[contrast], p) for contrast, p in own.items()}
@@ -81,7 +81,7 @@ def chain_of(
 def _together(
     shown: Shown,
     own: Mapping[Contrast, float],
-    tables: Sequence[ReplicateTable],
+    tests: Sequence[SwapTest | None],
     family: Family,
     plan: Plan,
 ) -> tuple[float, Mapping[Contrast, float]]:
@@ -90,19 +90,11 @@ def _together(
         return min(own.values(), default=1.0), own
     if plan.sequential == E:
         return _by_rounds(shown)
-    return _by_relabelling(shown, tables, family, plan)
-
-
-def _by_relabelling(
-    shown: Shown, tables: Sequence[ReplicateTable], family: Family, plan: Plan
-) -> tuple[float, dict[Contrast, float]]:
-    comparisons = [comparison for comparison, _ in shown.values()]
-    shrink = [1.0 if e.sham is None else e.sham.shrink for _, e in shown.values()]
-    tests: list[SwapTest] = [
-        joint_test(table, comparisons, plan.reference, shrink=shrink) for table in tables
+    whole = [1.0 if test is None else test.p for test in tests]
+    parts = [
+        [1.0 if test is None else float(test.p_outcomes[i]) for test in tests]
+        for i in range(len(shown))
     ]
-    whole = [test.p for test in tests]
-    parts = [[test.p_outcomes[i] for test in tests] for i in range(len(comparisons))]
     if plan.sequential == GS:
         spend = spending_of(family).adjusted
         return spend(whole), dict(zip(shown, map(spend, parts), strict=True))

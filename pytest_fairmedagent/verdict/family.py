@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_fairmedagent.domain import Contrast, Family, Plan, ReplicateTable
-from pytest_fairmedagent.relations.evidence import OFF, Evidence, evidence, looks_of
+from pytest_fairmedagent.relations.evidence import OFF, E, Evidence, evidence, looks_of, surely
 from pytest_fairmedagent.relations.guards import Guards
+from pytest_fairmedagent.relations.joint import Surface, joint_test, surface_of
 from pytest_fairmedagent.relations.measured import Measured, measure
+from pytest_fairmedagent.stats import SwapTest
 from pytest_fairmedagent.verdict.chains import Chain, adjusted, chain_of
 from pytest_fairmedagent.verdict.flags import flag_heterogeneous, flag_unvaried
 from pytest_fairmedagent.verdict.missing import mind_missing, missing_answers, p_at_worst
@@ -23,6 +25,8 @@ class _Found:
     """What is known of a family at the looks so far; only decided verdicts are final."""
 
     verdicts: dict[Contrast, Verdict] = field(default_factory=dict)
+    p: dict[Contrast, list[float]] = field(default_factory=dict)
+    tests: dict[Contrast, list[SwapTest | None]] = field(default_factory=dict)
     chains: dict[Contrast, Chain] = field(default_factory=dict)
     swaps: dict[Contrast, SwapVerdict] = field(default_factory=dict)
 
@@ -61,7 +65,7 @@ def judge_family(
             and (last or min(_drawn(table, plan, contrast) for contrast in group) >= look)
         ]
         for group in going:
-            _at(raw[index], tables[: index + 1], plan, family, group, found, guards, look)
+            _at(raw[index], tables[index], plan, family, group, found, guards, look)
         _decide(found, going, plan, family, guards)
     if plan.sequential == OFF:  # the test of excess has no sequential form
         found.verdicts |= flag_heterogeneous(found.verdicts, raw[-1], plan, family)
@@ -98,7 +102,7 @@ def _drawn(table: ReplicateTable, plan: Plan, contrast: Contrast) -> int:
 
 def _at(
     raw: ReplicateTable,
-    tables: Sequence[ReplicateTable],
+    table: ReplicateTable,
     plan: Plan,
     family: Family,
     group: Sequence[Contrast],
@@ -106,17 +110,33 @@ def _at(
     guards: Guards,
     look: int,
 ) -> None:
-    """Measure a group at one look, the last of `tables`; `raw` is that look before pooling."""
+    """Measure a group at one look, of what `table` holds; `raw` is the same before pooling."""
+    comparisons = {
+        contrast: measure(
+            table,
+            contrast,
+            plan.judged(contrast),
+            plan.reference,
+            minimum_gap=family.minimum_gap,
+        )
+        for contrast in group
+    }
+    surface = surface_of(
+        table,
+        list(comparisons.values()),
+        plan.reference,
+        plan.shams,
+        minimum_gap=family.minimum_gap,
+    )
     shown: dict[Contrast, tuple[Measured, Evidence]] = {}
     silent: list[Contrast] = []
     at_worst: dict[Contrast, float] = {}
-    for contrast in group:
-        vignettes = plan.judged(contrast)
-        comparison = measure(
-            tables[-1], contrast, vignettes, plan.reference, minimum_gap=family.minimum_gap
-        )
-        seen = evidence(tables, comparison, family, plan)
-        blocked = obstacles(comparison, raw, plan, vignettes, guards, look)
+    for place, (contrast, comparison) in enumerate(comparisons.items()):
+        sham = None if surface is None else surface.guards[place]
+        earlier = found.p.setdefault(contrast, [])
+        seen = evidence(table, comparison, family, plan, sham=sham, earlier=earlier)
+        earlier.append(surely(comparison, sham))
+        blocked = obstacles(comparison, raw, plan, comparison.vignettes, guards, look)
         verdict = Verdict(
             UNMEASURED if blocked else INCONCLUSIVE,
             contrast,
@@ -137,7 +157,25 @@ def _at(
             shown[contrast] = (comparison, seen)
         if not found.decided(contrast):
             found.verdicts[contrast] = verdict
-    found.chains[group[0]] = chain_of(shown, at_worst, silent, tables, family, plan)
+    tests = found.tests.setdefault(group[0], [])
+    tests.append(_joint(table, shown, surface if len(shown) == len(group) else None, family, plan))
+    found.chains[group[0]] = chain_of(shown, at_worst, silent, tests, family, plan)
+
+
+def _joint(
+    table: ReplicateTable,
+    shown: Mapping[Contrast, tuple[Measured, Evidence]],
+    surface: Surface | None,
+    family: Family,
+    plan: Plan,
+) -> SwapTest | None:
+    """Return the test of those outcomes together; None where each is tested for itself."""
+    if not family.joint or len(shown) < 2 or plan.sequential == E:
+        return None
+    comparisons = [comparison for comparison, _ in shown.values()]
+    if surface is None:  # not measured yet over just these
+        surface = surface_of(table, comparisons, plan.reference, plan.shams)
+    return joint_test(table, comparisons, plan.reference, surface)
 
 
 def _decide(
