@@ -209,7 +209,7 @@ def sham_table(
 def sham_section(n_sets: int) -> Iterator[str]:
     yield f"## Two shams, no swap differs from them: any red, {n_sets} sets (se: {se(n_sets)})"
     yield ""
-    yield "At ten replicates Holm over 18 on a quarter of the sets. `16 x 2 v 4`: V x R, reference 4."
+    yield "At ten replicates Holm over 18 on a quarter of the sets. 16 x 2 v 4: V x R, reference."
     floors = FLOORS[".087"]
     sizes = [(v, r, n) for v in (16, 64) for r in (2, 10) for n in (r, 2 * r)]
     for jitter, moved in ((1.0, False), (1.0, True), (0.5, False), (0.0, False)):
