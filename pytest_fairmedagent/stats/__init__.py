@@ -4,6 +4,7 @@ Knows no vignette files, agents or pytest. Importing it loads numpy only; scipy 
 functions that need it.
 """
 
+from .against_shams import ShamSwapTest, swap_against_shams
 from .agreement import Kappa, NormalisedFloor, kappa, kappa_of, normalised_floor
 from .arms import ArityMatched, arity_matched
 from .bootstrap import (
@@ -82,6 +83,7 @@ __all__ = [
     "ScoreTest",
     "SetContrast",
     "ShamGuard",
+    "ShamSwapTest",
     "SignFlip",
     "Spearman",
     "StratifiedTest",
@@ -142,6 +144,7 @@ __all__ = [
     "stratified_test",
     "stratified_wilcoxon",
     "surface_noise",
+    "swap_against_shams",
     "swap_test",
     "tarone_holm",
     "tost",

@@ -65,9 +65,9 @@ class SwapTest(Result):
     def __str__(self) -> str:
         if self.method == "none":
             return "no vignette varies in any outcome: p=1"
-        least = self.order[0]
+        least, plural = self.order[0], "s" * (len(self.z) > 1)
         return (
-            f"any of {len(self.z)} outcomes changes: p={self.p:.3g} ({self.method}, "
+            f"any change in {len(self.z)} outcome{plural}: p={self.p:.3g} ({self.method}, "
             f"{self.n_vignettes} vignettes vary); largest is outcome {least}, "
             f"z={self.z[least]:+.2f}, p={self.p_outcomes[least]:.3g} within the swap"
         )

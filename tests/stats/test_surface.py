@@ -140,3 +140,33 @@ def test_shams_that_do_not_fit_are_refused():
         stats.surface_noise(swap, reference, [])
     with pytest.raises(ValueError, match="expected 64 vignettes"):
         stats.surface_noise(swap, reference, [shams[0][:5]])
+
+
+def test_quiet_shams_leave_a_swap_to_its_reference():
+    swap, reference, _ = arms(11)
+    for rows in swap:
+        rows[:, 0] = 1
+    _, again, _ = arms(11)
+    found = stats.swap_against_shams(swap, reference, [again, again])
+    assert found.to_shams is None
+    assert found.shift.p == 1
+    assert found.test.p == stats.swap_test(swap, reference).p < 1e-6
+
+
+def test_a_shift_that_every_edit_makes_is_not_held_against_the_swap():
+    swap, reference, shams = arms(12)
+    for arm in (swap, *shams):
+        for rows in arm:
+            rows[: len(rows) // 2] = 1
+    found = stats.swap_against_shams(swap, reference, shams)
+    noise = stats.surface_noise(swap, reference, shams)
+    alone = stats.swap_test(swap, reference, shrink=noise.shrink)
+    pooled = [np.concatenate(rows) for rows in zip(*shams, strict=True)]
+    between = stats.swap_test(swap, pooled)
+    assert alone.p < 1e-3
+    assert found.shift.p < 1e-3
+    assert found.test.p == max(alone.p, between.p) > 0.05
+    assert found.test.p_outcomes == tuple(
+        map(max, zip(alone.p_outcomes, between.p_outcomes, strict=True))
+    )
+    assert "shams move decisions too" in str(found)
