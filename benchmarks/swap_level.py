@@ -112,6 +112,34 @@ def with_shams(drawn: Sets, rng: np.random.Generator, n: int = 599) -> Rules:
     }
 
 
+def with_shift(drawn: Sets, rng: np.random.Generator, n: int = 299) -> Rules:
+    """The rule adopted, and with the swap against the shams where those together differ."""
+
+    def tested(arms: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, ...]:
+        sets = Sets(arms, base, drawn.shams)
+        z, variance = standardised(sets, masks(n, *shape(sets), rng))
+        return np.abs(z).reshape(-1, ACTIONS, n + 1), z[..., 0].astype(np.float64), variance
+
+    def p_of(size: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        flat, n_swaps = np.round(np.abs(seen).reshape(-1, ACTIONS), 4), seen.shape[1]
+        steps = step_down(size, flat).reshape(-1, n_swaps, ACTIONS)
+        return Omnibus(size).harmonic(flat).reshape(-1, n_swaps), steps
+
+    size, seen, variance = tested(drawn.swaps, drawn.reference)
+    p, steps = p_of(size, Shams(drawn, seen, variance).shrunk())
+    pooled = np.concatenate(list(drawn.shams.swapaxes(0, 1)), axis=2)
+    shift = p_of(*tested(pooled[:, None], drawn.reference)[:2])[0]
+    to_p, to_steps = p_of(*tested(drawn.swaps, pooled)[:2])
+    found = {"noise only": decided(p, steps)}
+    for level in (0.05, 0.10, 0.20, 1.0):
+        on = shift <= level
+        found[f"and against shams where their shift has p <= {level:g}"] = decided(
+            np.where(on, np.maximum(p, to_p), p),
+            np.where(on[..., None], np.maximum(steps, to_steps), steps),
+        )
+    return found
+
+
 def any_red(hit: Bools) -> float:
     return float(hit[..., 0].any(axis=1).mean())
 
@@ -193,30 +221,30 @@ def power_section(n_sets: int) -> Iterator[str]:
             yield f"| {name} | {' | '.join(rates)} |"
 
 
+Cells = list[tuple[str, Plan]]
+
+
 def sham_table(
-    cells: list[tuple[str, Plan]], n_sets: int, told: Callable[[Bools], float]
+    cells: Cells, n_sets: int, *told: tuple[str, Callable[[Bools], float]]
 ) -> Iterator[str]:
-    columns: list[dict[str, float]] = []
-    for _, plan in cells:
-        hits = simulate(plan, n_sets, with_shams)
-        columns.append({name: told(hit) for name, hit in hits.items()})
-    yield "| rule | " + " | ".join(label for label, _ in cells) + " |"
-    yield "|---|" + "---|" * len(cells)
-    for name in columns[0]:
-        yield f"| {name} | " + " | ".join(f"{column[name]:.3f}" for column in columns) + " |"
+    """A table for every title and figure of `told`, a column for every cell."""
+    found = [simulate(plan, n_sets, with_shams) for _, plan in cells]
+    for title, figure in told:
+        yield from ("", f"### {title}", "")
+        yield "| rule | " + " | ".join(label for label, _ in cells) + " |"
+        yield "|---|" + "---|" * len(cells)
+        for name in found[0]:
+            yield f"| {name} | " + " | ".join(f"{figure(hit[name]):.3f}" for hit in found) + " |"
 
 
 def sham_section(n_sets: int) -> Iterator[str]:
     yield f"## Two shams, no swap differs from them: any red, {n_sets} sets (se: {se(n_sets)})"
     yield ""
-    yield "At ten replicates Holm over 18 on a quarter of the sets. `16 x 2 v 4`: V x R, reference 4."
+    yield "At ten replicates Holm over 18 on a quarter of the sets. 16 x 2 v 4: V x R, reference."
     floors = FLOORS[".087"]
     sizes = [(v, r, n) for v in (16, 64) for r in (2, 10) for n in (r, 2 * r)]
     for jitter, moved in ((1.0, False), (1.0, True), (0.5, False), (0.0, False)):
-        yield ""
         also = ", the reference too" if moved else ""
-        yield f"### Jitter of {jitter:g} logit for each vignette and string{also}"
-        yield ""
         cells = [
             (
                 f"{v} x {r} v {n}",
@@ -224,10 +252,8 @@ def sham_section(n_sets: int) -> Iterator[str]:
             )
             for v, r, n in sizes
         ]
-        yield from sham_table(cells, n_sets, any_red)
-    yield ""
-    yield "### Jitter of 2 logits in one action alone; jitter of 1 logit at other floors"
-    yield ""
+        title = f"Jitter of {jitter:g} logit for each vignette and string{also}"
+        yield from sham_table(cells, n_sets, (title, any_red))
     alone = one(2.0)
     cells = [
         (f"one action, {v} x 10 v 20", Plan(floors, v, 10, 20, jitter=alone, shams=2, seed=401))
@@ -238,7 +264,8 @@ def sham_section(n_sets: int) -> Iterator[str]:
         for label, f in FLOORS.items()
         if label != ".087"
     ]
-    yield from sham_table(cells, n_sets, any_red)
+    title = "Jitter of 2 logits in one action alone; jitter of 1 logit at other floors"
+    yield from sham_table(cells, n_sets, (title, any_red))
 
 
 def quiet_section(n_sets: int) -> Iterator[str]:
@@ -256,14 +283,43 @@ def quiet_section(n_sets: int) -> Iterator[str]:
     ]
     wide = (0.05,) * ACTIONS
     cells.append((".05 in all, 64 x 2 v 4", Plan(floors, 64, 2, 4, (wide, ZERO, ZERO), shams=2)))
-    for title, told in (
+    yield from sham_table(
+        cells,
+        n_sets,
         ("The swap is red", lambda hit: float(hit[:, 0, 0].mean())),
         ("The first action is named", lambda hit: float(hit[:, 0, 1].mean())),
-    ):
-        yield ""
-        yield f"### {title}"
-        yield ""
-        yield from sham_table(cells, n_sets, told)
+    )
+
+
+def shift_section(n_sets: int) -> Iterator[str]:
+    """Every edit moves the rates alike, the swaps no more than the shams; then, quiet shams."""
+    yield f"## Shams that share a shift, {n_sets} sets (se at .05: {se(n_sets)})"
+    yield ""
+    yield "All edits move all six rates by the shift; any red. Then power with quiet shams. "
+    yield "`p <= 0.1` is adopted (`swap_against_shams`)."
+    wide = (0.05,) * ACTIONS
+    cells = [
+        ("all .05, 64 x 2 v 4", 64, 2, 4, (wide,) * 5),
+        ("all .03, 64 x 10 v 20", 64, 10, 20, ((0.03,) * ACTIONS,) * 5),
+        ("all .02, 64 x 2 v 4", 64, 2, 4, ((0.02,) * ACTIONS,) * 5),
+        ("all .05, 16 x 10 v 20", 16, 10, 20, (wide,) * 5),
+        ("swap .10 in one, 64 x 2 v 4", 64, 2, 4, (one(0.10), *(ZERO,) * 4)),
+        ("swap .06 in one, 16 x 10 v 20", 16, 10, 20, (one(0.06), *(ZERO,) * 4)),
+        ("swap .05 in all, 64 x 2 v 4", 64, 2, 4, (wide, *(ZERO,) * 4)),
+    ]
+    found = []
+    for _, v, r, n, gaps in cells:
+        plan = Plan(FLOORS[".087"], v, r, n, gaps, seed=78)
+        found.append(simulate(plan, n_sets, lambda d, rng: with_shift(last_as_shams(d), rng)))
+    yield ""
+    yield "| rule | " + " | ".join(label for label, *_ in cells) + " |"
+    yield "|---|" + "---|" * len(cells)
+    for name in found[0]:
+        yield f"| {name} | " + " | ".join(f"{any_red(hit[name]):.3f}" for hit in found) + " |"
+
+
+def last_as_shams(drawn: Sets) -> Sets:
+    return Sets(drawn.swaps[:, :SWAPS], drawn.reference, drawn.swaps[:, SWAPS:])
 
 
 def package_section(n_sets: int) -> Iterator[str]:
@@ -305,7 +361,7 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=5000)
     parser.add_argument("--power-sets", type=int, default=4000)
     parser.add_argument("--sham-sets", type=int, default=2000)
-    parser.add_argument("--sections", default="package,power,quiet,shams,partial,null")
+    parser.add_argument("--sections", default="package,power,quiet,shams,shift,partial,null")
     parser.add_argument(
         "--out", type=Path, default=Path(__file__).parent / "results" / "swap_level.md"
     )
@@ -315,6 +371,7 @@ def main() -> None:
         "power": lambda: power_section(given.power_sets),
         "quiet": lambda: quiet_section(given.sham_sets),
         "shams": lambda: sham_section(given.sham_sets),
+        "shift": lambda: shift_section(given.sham_sets),
         "partial": lambda: partial_section(given.sets),
         "null": lambda: null_section(given.sets),
     }

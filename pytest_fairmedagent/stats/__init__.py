@@ -4,6 +4,7 @@ Knows no vignette files, agents or pytest. Importing it loads numpy only; scipy 
 functions that need it.
 """
 
+from .against_shams import ShamSwapTest, swap_against_shams
 from .agreement import Kappa, NormalisedFloor, kappa, kappa_of, normalised_floor
 from .arms import ArityMatched, arity_matched
 from .balance import CellBalance, SignedP, imbalance_of_cells, signed_p
@@ -99,6 +100,7 @@ __all__ = [
     "ScoreTest",
     "SetContrast",
     "ShamGuard",
+    "ShamSwapTest",
     "SignFlip",
     "SignedP",
     "Spearman",
@@ -174,6 +176,7 @@ __all__ = [
     "stratified_wilcoxon",
     "stratum_gaps",
     "surface_noise",
+    "swap_against_shams",
     "swap_test",
     "tarone_holm",
     "tost",

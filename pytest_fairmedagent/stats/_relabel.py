@@ -138,10 +138,11 @@ def _enumerate(tables: Sequence[Floats]) -> Relabelled | None:
 
 def _distinct(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
     rounded = np.round(values, _DIGITS) + 0.0
-    kept, where = np.unique(rounded, axis=0, return_inverse=True)
-    added = np.zeros(len(kept))
+    _, first, where = np.unique(rounded, axis=0, return_index=True, return_inverse=True)
+    added = np.zeros(len(first))
     np.add.at(added, where.ravel(), weights)
-    return kept, added
+    # The values themselves go on: rounded ones would drift apart over many vignettes.
+    return values[first], added
 
 
 def _sorted(rows: Floats) -> Floats:
