@@ -7,19 +7,15 @@ import numpy as np
 from benchmarks.unbalanced.laws import Rates
 from pytest_fairmedagent.stats import stratified_test
 from pytest_fairmedagent.stats._check import Floats, Ints
-from pytest_fairmedagent.stats.mean_gap import Parts, parts, two_sided
+from pytest_fairmedagent.stats.mean_gap import parts, two_sided
 
 FAMILY = 18
 LEVELS = (0.05, 0.05 / FAMILY)
 
 
-def mean_p(found: Parts) -> Floats:
-    return two_sided(found.gap / np.sqrt(found.own), found.df)
-
-
 def both_p(k: Ints, m: Ints, j: Ints, n: Ints, *, before: bool = True) -> tuple[Floats, Floats]:
     """Return the exact p and the larger of both; exact where either can matter, else 1."""
-    mean = mean_p(parts(k, m, j, n))
+    mean = two_sided(parts(k, m, j, n))
     exact = np.ones(len(k))
     for i in range(len(k)) if before else np.flatnonzero(mean <= LEVELS[0]):
         exact[i] = stratified_test(k[i], m[i], j[i], n[i]).p
