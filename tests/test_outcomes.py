@@ -277,9 +277,11 @@ def test_whole_outputs_that_repeat_are_identical_for_scores_too():
         for case in CASES
         for condition in ("reference", "swap")
     }
-    one = Family("one", ("swap",), ("urgency_score",), CASES, 3, margins=(("urgency_score", None),))
-    found = judge(ReplicateTable(rows, "made"), Plan((one,), "reference"), one.members).verdicts[0]
-    assert found.status == IDENTICAL
+    for margin, status in ((15.0, IDENTICAL), (5.0, INCONCLUSIVE), (None, INCONCLUSIVE)):
+        margins = (("urgency_score", margin),)
+        one = Family("one", ("swap",), ("urgency_score",), CASES, 3, margins=margins)
+        plan = Plan((one,), "reference")
+        assert judge(ReplicateTable(rows, "made"), plan, one.members).verdicts[0].status == status
 
 
 def test_a_contrast_that_asks_for_a_floor_only_draws_the_reference_and_goes_on_to_the_end():

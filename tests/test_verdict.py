@@ -258,14 +258,6 @@ class TestUnmeasured:
         assert "survives worst-case filling" in out.flags
 
 
-class TestLooks:
-    def test_more_data_after_a_look_claims_nothing(self):
-        out = verdict(table(reference=REFERENCE, swap=HIGHER), earlier_looks=(5,))
-        assert out.status == INCONCLUSIVE
-        assert "post hoc: it would be DISPARITY" in out.reasons[0]
-        assert "--fairmed-fresh" in out.reasons[0]
-
-
 class TestHeterogeneous:
     base = [0, 10] * 8
     crossed = [5, 5] * 8

@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 
 from pytest_fairmedagent.domain import ReplicateTable
 from pytest_fairmedagent.relations.measured import Guarded, Measured
-from pytest_fairmedagent.stats import SurfaceNoise, SwapTest, surface_noise, swap_test
+from pytest_fairmedagent.stats import (
+    SurfaceNoise,
+    SwapTest,
+    surface_noise,
+    swap_against_shams,
+    swap_test,
+)
 
 Rows = NDArray[np.float64]
 
@@ -30,15 +36,16 @@ class BeyondShams:
 
     @property
     def p(self) -> float:
-        # One vignette has no surface noise over vignettes: there the sign alone can be asked.
-        if self.noise.n_cases < 2:
-            return 0.0 if self.noise.same_sign[self.column] else 1.0
+        if not self.noise.same_sign[self.column]:
+            return 1.0
+        if self.noise.n_cases < 2:  # no surface noise over vignettes: the sign alone can be asked
+            return 0.0
         return float(self.noise.p_beyond(self.minimum_gap)[self.column])
 
     def __str__(self) -> str:
         if self.noise.n_cases < 2:
             word = "the same sign" if self.noise.same_sign[self.column] else "not the same sign"
-            return f"{word} against the shams; one vignette has no surface noise"
+            return f"{word} against every sham; one vignette has no surface noise"
         ratio = float(self.noise.ratio[self.column])
         shams = f"{self.noise.n_shams} sham{'s' if self.noise.n_shams > 1 else ''}"
         if ratio == float("inf"):
@@ -55,11 +62,7 @@ class Surface:
 
     noise: SurfaceNoise
     guards: tuple[Guarded, ...]
-
-    @property
-    def shrink(self) -> Rows | None:
-        """By how much less each outcome stands out than chance alone would have it."""
-        return None if self.noise.n_cases < 2 else self.noise.shrink
+    shams: tuple[str, ...]
 
 
 def surface_of(
@@ -86,7 +89,7 @@ def surface_of(
             or BeyondShams(noise, first + found.leading_column, minimum_gap)
         )
         first += len(found.columns)
-    return Surface(noise, tuple(guards))
+    return Surface(noise, tuple(guards), tuple(drawn))
 
 
 def joint_test(
@@ -99,20 +102,18 @@ def joint_test(
     vignettes = _vignettes(comparisons)
     counted = _counted_once(table, comparisons, vignettes)
     kept = [vignette for vignette in vignettes if counted.get(vignette, True)]
-    arms = [
-        [
-            rows[:1] if vignette in counted else rows
-            for vignette, rows in zip(kept, _arm(table, comparisons, kept, condition), strict=True)
-        ]
-        for condition in (comparisons[0].contrast.swap, reference)
-    ]
+
+    def arm(condition: str) -> list[Rows]:
+        rows = _arm(table, comparisons, kept, condition)
+        return [r[:1] if v in counted else r for v, r in zip(kept, rows, strict=True)]
+
     groups = [i for i, found in enumerate(comparisons) for _ in found.columns]
-    return swap_test(
-        arms[0],
-        arms[1],
-        groups=groups,
-        shrink=None if surface is None else surface.shrink,
-    )
+    swap, base = arm(comparisons[0].contrast.swap), arm(reference)
+    # One vignette has no surface noise over vignettes: each outcome minds the sign by itself.
+    if surface is None or surface.noise.n_cases < 2:
+        return swap_test(swap, base, groups=groups)
+    shams = [arm(sham) for sham in surface.shams]
+    return swap_against_shams(swap, base, shams, groups=groups, noise=surface.noise).test
 
 
 def _vignettes(comparisons: Sequence[Measured]) -> list[str]:

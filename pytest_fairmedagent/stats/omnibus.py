@@ -24,7 +24,7 @@ _HAIR = 2e-8
 # The weight of 1 / p of max |z| beside that of the sum of squares. At 1 a change in one outcome is
 # named less often than by max-T alone (.03); at 2 by .01, and changes spread over all outcomes
 # are found nearly as often as by the sum of squares: benchmarks/results/swap_level.md.
-_OF_LARGEST = 2.0
+OF_LARGEST = 2.0
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -155,7 +155,7 @@ def _omnibus(size: Floats, observed: Floats, drawn: Relabelled) -> float:
     """p of the two p-values together, which are of the same relabellings as the whole."""
     together, seen = np.zeros(len(size)), 0.0
     for statistic, weight, hair in (
-        (_largest, _OF_LARGEST, _HAIR),
+        (_largest, OF_LARGEST, _HAIR),
         (_squares, 1.0, 100 * _HAIR),
     ):
         values, own = statistic(size), statistic(observed[None, :]) - hair
