@@ -330,11 +330,11 @@ def test_a_pass_needs_six_undecided_vignettes_beside_a_registry(n_open, status):
 
 def test_identical_is_refused_where_nothing_could_have_moved():
     rows = {
-        (v, c): [Trajectory({"actions": {"referral": True}})] * 8
+        (v, c): [Trajectory({"actions": {"referral": True}})] * 20
         for v in VIGNETTES
         for c in ("swap", "reference")
     }
-    found, drawn = directed("either", replicates=8), ReplicateTable(rows, "d")
+    found, drawn = directed("either", replicates=20), ReplicateTable(rows, "d")
     verdict = judge(drawn, found, [CONTRAST]).of(CONTRAST)
     assert verdict.status == INCONCLUSIVE
     assert verdict.reasons[0].startswith("IDENTICAL is refused: of 8 vignettes")
