@@ -87,9 +87,9 @@ def stored(scale: float) -> Iterator[str]:
                 for latent, correlation in copies.LATENT.items():
                     if kind != "actions" and correlation == 0.3:
                         continue
-                    if kind == "low temperature" and correlation:
+                    if correlation and (kind == "low temperature" or v * r == 640):
                         continue
-                    for pool in (0, 2) if r == 2 else (0, 2, 3, 5):
+                    for pool in (0, 2) if r == 2 or v == 64 else (0, 2, 3, 5):
                         agent = copies.Agent(kind, floor, correlation)
                         rng = seeded(3, v, r, len(kind), floor, correlation, pool)
                         times = (n if pool else n_honest) // (3 if v * r == 640 else 1)
