@@ -49,7 +49,7 @@ def lost_yes(scale: float) -> Iterator[str]:
 
 def lost_at_random(scale: float) -> Iterator[str]:
     n = round(150 * scale)
-    yield f"\n## Missing answers at random ({n} runs a cell)"
+    yield f"\n## Missing answers at random ({n} runs a cell; at 16 x 10 a quarter)"
     yield "\nShare of runs, floor .087: the missingness guard fires; any guard fires; red."
     yield from head("V", "R", "lost", "share", "missingness", "any guard", "red")
     losses = {"single answers": missing.lose_answers, "trajectories": missing.lose_trajectories}
@@ -57,7 +57,7 @@ def lost_at_random(scale: float) -> Iterator[str]:
         for name, lose in losses.items():
             for share in (0.02, 0.05):
                 rng, found = seeded(2, v, r, len(name), share), []
-                for _ in range(n):
+                for _ in range(n if v == 64 else n // 4):
                     drawn = missing.answers(rng, v, r, 0.087)
                     lose(rng, drawn, share)
                     found.append(missing.judged(drawn))
