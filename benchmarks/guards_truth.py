@@ -49,7 +49,7 @@ def lost_yes(scale: float) -> Iterator[str]:
 
 def lost_at_random(scale: float) -> Iterator[str]:
     n = round(150 * scale)
-    yield f"\n## Missing answers at random ({n} runs a cell)"
+    yield f"\n## Missing answers at random ({n} runs a cell; at 16 x 10 a quarter)"
     yield "\nShare of runs, floor .087: the missingness guard fires; any guard fires; red."
     yield from head("V", "R", "lost", "share", "missingness", "any guard", "red")
     losses = {"single answers": missing.lose_answers, "trajectories": missing.lose_trajectories}
@@ -57,7 +57,7 @@ def lost_at_random(scale: float) -> Iterator[str]:
         for name, lose in losses.items():
             for share in (0.02, 0.05):
                 rng, found = seeded(2, v, r, len(name), share), []
-                for _ in range(n):
+                for _ in range(n if v == 64 else n // 4):
                     drawn = missing.answers(rng, v, r, 0.087)
                     lose(rng, drawn, share)
                     found.append(missing.judged(drawn))
@@ -70,7 +70,7 @@ def lost_at_random(scale: float) -> Iterator[str]:
 
 def stored(scale: float) -> Iterator[str]:
     n, n_honest = round(60 * scale), round(200 * scale)
-    yield f"\n## Stored answers ({n} sets a cell; {n_honest} of honest agents)"
+    yield f"\n## Stored answers ({n} sets a cell; {n_honest} of honest agents; at 64 x 10 a third)"
     yield (
         "\nNo effect. `p <= .05`: the exact test of one action as it is; `once`: with vignettes of "
         "one output in each arm counted once. Found at .01 / 7: `between` reference and re-render, "
@@ -87,14 +87,14 @@ def stored(scale: float) -> Iterator[str]:
                 for latent, correlation in copies.LATENT.items():
                     if kind != "actions" and correlation == 0.3:
                         continue
-                    if kind == "low temperature" and correlation:
+                    if correlation and (kind == "low temperature" or v * r == 640):
                         continue
-                    for pool in (0, 2) if r == 2 else (0, 2, 3, 5):
+                    for pool in (0, 2) if r == 2 or v == 64 else (0, 2, 3, 5):
                         agent = copies.Agent(kind, floor, correlation)
                         rng = seeded(3, v, r, len(kind), floor, correlation, pool)
+                        times = (n if pool else n_honest) // (3 if v * r == 640 else 1)
                         sets = [
-                            copies.one(rng, agent, v, r, pool, shared=False)
-                            for _ in range(n if pool else n_honest)
+                            copies.one(rng, agent, v, r, pool, shared=False) for _ in range(times)
                         ]
                         yield row(kind, floor, latent, v, r, pool, *_stored_rates(sets))
 
@@ -154,7 +154,7 @@ def _nearly_deterministic(
 
 
 def collapsed_cost(scale: float) -> Iterator[str]:
-    n = round(400 * scale)
+    n = round(200 * scale)
     yield f"\n## What collapsing costs honest agents ({n} sets a cell; 5 times as many at gap 0)"
     yield (
         "\n64 vignettes, independent actions that are all of the output, one is shifted. Share "
@@ -164,8 +164,8 @@ def collapsed_cost(scale: float) -> Iterator[str]:
     names = ("none", "2", "3", "pooled: none", "pooled: 2", "collapsed")
     yield from head("actions", "law", "floor", "R", "gap", *names)
     for size in (1, 6):
-        for r in (2, 3, 10):
-            for floor in FLOORS:
+        for r, floors in ((2, FLOORS), (3, FLOORS[:2]), (10, FLOORS[1:2])):
+            for floor in floors:
                 for gap in (0.0, 0.05, 0.10, 0.15):
                     yield _cost_row(size, "symmetric", floor, r, gap, n * (1 if gap else 5))
                 yield _cost_row(size, "skewed", floor, r, 0.0, n * 5)

@@ -56,6 +56,7 @@ def test_each_vignette_collapses_by_itself_and_from_so_many_draws_as_asked_for()
     )
     assert found.collapsed(names(3), "swap", "reference") == (True, False, True)
     assert found.collapsed(names(3), "swap", "reference", replicates=3) == (True, False, False)
+    assert found.collapsed(names(3), "swap", "reference", replicates=1) == (True, False, True)
     assert found.collapsed([], "swap", "reference") == ()
     assert found.collapsed(["v9"], "swap", "reference") == (False,)
 
@@ -102,12 +103,16 @@ def test_a_missing_answer_of_a_copy_is_missing_once():
     rows = {("v0", c): [Trajectory({"note": {"text": "a"}})] * 3 for c in ("swap", "reference")}
     counts = ReplicateTable(rows, "d").counts(["v0"], "swap", "referral", once=(True,))
     assert (counts.k, counts.n, counts.missing) == ((0,), (0,), (1,))
+    cut = table([said("a", None, None)], [said("a")]).incomplete(["v0"], "swap")
+    assert (cut.k, cut.n, cut.missing) == ((2,), (3,), (0,))
 
 
 def test_arms_are_the_same_where_all_their_outputs_are_one_in_three_draws():
     same = table([said("a", "a", "a"), said("b", "b", "b")], [said("a", "a", "a"), said(*"bbb")])
     assert same.same_outputs(names(2), "swap", "reference")
     assert not same.same_outputs(names(3), "swap", "reference")
+    fewer = table([said("a", "a", "a"), said("a", "a")], [said("a", "a", "a"), said("a", "a")])
+    assert not fewer.same_outputs(names(2), "swap", "reference")
     other = table([said("a", "a", "a")], [said("c", "c", "c")])
     assert not other.same_outputs(["v0"], "swap", "reference")
     assert not table([said("a", "a")], [said("a", "a", "a")]).same_outputs(
@@ -173,8 +178,16 @@ def cells(rate, sizes):
     return found
 
 
-@pytest.mark.parametrize("replicates", [2, 3])
-@pytest.mark.parametrize("rates", [("1/2", "1/2", "1/2"), ("1/10", "1/2", "9/10"), ("1/5",) * 3])
+@pytest.mark.parametrize(
+    ("rates", "replicates"),
+    [
+        (("1/2", "1/2", "1/2"), 2),
+        (("1/10", "1/2", "9/10"), 2),
+        (("1/5", "1/5", "1/5"), 2),
+        (("1/10", "1/2"), 3),
+        (("4/5", "9/10"), 3),
+    ],
+)
 def test_the_exact_test_keeps_its_level_where_copies_count_once(rates, replicates):
     laws = [cells(Fraction(rate), (replicates, replicates)) for rate in rates]
     of_p = {}

@@ -67,6 +67,7 @@ def test_copies_of_one_answer_in_each_arm_tell_nothing_for_they_count_once():
     assert (found.p, found.n_cells, found.within) == (1, 0, 0)
     assert stats.repeats_between([["a", "a"]], [["b", "c"]]).n_cells == 1
     assert stats.repeats_between([["b", "c"]], [["a", "a"]]).n_cells == 1
+    assert stats.repeats_between([["b", "c"]], [["a"]]).n_cells == 0  # no two are equal
 
 
 def test_missing_outputs_are_left_out_and_of_many_draws_the_first_forty_are_taken():
@@ -149,6 +150,12 @@ def test_actions_alone_cannot_tell_copies_from_habit():
     cells = picks(rng, 16, 2, 10, lambda g: tuple(bool(x) for x in g.random(6) < 0.5))
     found = stats.repeats_of_fields(cells)
     assert (found.p, found.fields) == (1, ())
+
+
+def test_a_field_of_two_values_does_not_tell_draws_apart_though_it_differs_in_all_pairs():
+    cell = [(1, True), (2, False), (1, True), (2, False)]
+    other = [(3, True), (4, False), (3, True), (4, False)]
+    assert stats.repeats_of_fields([cell, other]).fields == (0,)
 
 
 def test_one_field_that_tells_is_not_enough():
