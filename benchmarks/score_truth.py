@@ -186,6 +186,9 @@ def relabelled(x: Any, y: Any, estimand: str, rng: np.random.Generator) -> Any:
     weight = v * m * n / (m + n)
     error = np.hypot(np.sqrt(variances[:, 0]) / v, 1 / (2 * weight))
     reach = special.stdtrit(freedom, 0.975) * error
+    step = sums[:, 0] / v / error
+    greater = np.maximum(greater, special.stdtr(freedom, -step))
+    less = np.maximum(less, special.stdtr(freedom, step))
     return (
         np.minimum(1, 2 * np.minimum(greater, less)),
         greater,

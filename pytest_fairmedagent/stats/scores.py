@@ -2,16 +2,16 @@
 
 The same question as for actions, with the same strata: does the mean over vignettes move in one
 direction, given the vignettes? The p-value is of the quantity that is reported. Labels are
-permuted inside strata, and the statistic is studentised: exact where no vignette changes, and
-right for "no difference on the mean" where one arm is wider, more skewed or larger than the other
-(Janssen 1997; Chung and Romano 2013; for ranks Neubert and Brunner 2007).
+permuted inside strata, and the statistic is studentised: exact where no vignette changes, and with
+many draws right for "no difference on the mean" where one arm is wider, more skewed or larger than
+the other (Janssen 1997; Chung and Romano 2013; for ranks Neubert and Brunner 2007).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,8 +31,10 @@ class ScoreTest(Result):
     `estimand` names what `gap`, `interval`, `p` and the floors are of: the mean difference in
     score units, or net superiority in -1..1, how much more often a swap score is above a reference
     score of its vignette than below it. `p` is two-sided, `p_greater` and `p_less` are towards a
-    gap above and below 0; `p_attainable` is the smallest p these scores allow. `se` and `df` are of
-    the gap: sampling within vignettes, each arm with a variance of its own.
+    gap above and below 0: the larger of relabelling (`relabelled`, both tails) and of t, so that it
+    is exact where no vignette changes and cautious where only the averages agree. `p_attainable` is
+    the smallest that relabelling allows. `se` and `df` are of the gap: sampling within vignettes,
+    each arm with a variance of its own.
 
     `difference`, `superiority` and `absolute_difference` (mean absolute difference of cross pairs)
     are there whatever the estimand. `floor_swap` and `floor_ref` are of two replicates of one arm,
@@ -59,6 +61,7 @@ class ScoreTest(Result):
     m_total: int
     n_total: int
     method: str
+    relabelled: tuple[float, float]
     strata: tuple[tuple[Floats, Floats], ...]
 
     @property
@@ -128,7 +131,7 @@ def score_test(
     n_resamples: int = 9999,
     rng: Rng = 0,
 ) -> ScoreTest:
-    """The studentised permutation test of a mean difference, or of net superiority.
+    """The studentised permutation test of a mean difference, or of net superiority, beside t.
 
     `scores_swap[v]` and `scores_ref[v]` hold the scores of stratum v; None and nan are missing.
     `strata` merges rows with equal labels. `unit` is the step of a score that counts as one
@@ -143,9 +146,9 @@ def score_test(
     cells = [_stratum(x, y, estimand) for x, y in pairs]
     seen = [cell.observed for cell in cells]
     found = tails([c for c in cells if len(c.ties) > 1], n_resamples, generator(rng))
-    return ScoreTest(
+    test = ScoreTest(
         estimand=estimand,
-        p=min(1.0, 2 * min(found.greater, found.less)),
+        p=1.0,
         p_greater=found.greater,
         p_less=found.less,
         p_attainable=min(1.0, 2 * found.attainable),
@@ -163,8 +166,21 @@ def score_test(
         m_total=sum(len(x) for x, _ in pairs),
         n_total=sum(len(y) for _, y in pairs),
         method=found.method,
+        relabelled=(found.greater, found.less),
         strata=tuple(pairs),
     )
+    if any(min(len(x), len(y)) > 1 for x, y in pairs):  # else it is the sign-flip test
+        above, below = _by_t(test)
+        test = replace(test, p_greater=max(found.greater, above), p_less=max(found.less, below))
+    return replace(test, p=min(1.0, 2 * min(test.p_greater, test.p_less)))
+
+
+def _by_t(test: ScoreTest) -> tuple[float, float]:
+    """Tails of the gap by t, with the error of its interval."""
+    from scipy import special
+
+    step = test.gap / test.error()
+    return float(special.stdtr(test.df, -step)), float(special.stdtr(test.df, step))
 
 
 def stratum_gaps(
@@ -233,6 +249,7 @@ def _freedom(
     """Degrees of freedom of the summed variance (Satterthwaite), at least 1.
 
     In the form that is right on average where single variances have one or two (v^2 / (df + 2)).
+    All there are, where all variances are 0.
     """
     total, squares = 0.0, 0.0
     for (x, y), cell in zip(pairs, cells, strict=True):
@@ -246,7 +263,9 @@ def _freedom(
             for axis in (0, 1):
                 part, n = float(rises.mean(axis=1 - axis).var(ddof=1)), rises.shape[axis]
                 squares += (part / n) ** 2 / (n + 1)
-    return max(1.0, total**2 / squares - 2) if squares else max(1.0, float(len(pairs)))
+    if not squares:
+        return float(max(1, sum(max(1, len(x) + len(y) - 2) for x, y in pairs)))
+    return max(1.0, total**2 / squares - 2)
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -57,9 +57,10 @@ def test_p_is_that_of_all_relabellings_listed(estimand, rows):
     found = stats.score_test(*zip(*rows, strict=True), estimand=estimand)
     assert found.method == "exact"
     greater, less = np.mean(values >= seen - 1e-9), np.mean(values <= seen + 1e-9)
-    assert found.p_greater == pytest.approx(greater)
-    assert found.p_less == pytest.approx(less)
-    assert found.p == pytest.approx(min(1, 2 * min(greater, less)))
+    assert found.relabelled == pytest.approx((greater, less))
+    assert found.p_greater >= found.relabelled[0]
+    assert found.p_less >= found.relabelled[1]
+    assert found.p == min(1, 2 * min(found.p_greater, found.p_less))
     ends = np.mean(values >= values.max() - 1e-9), np.mean(values <= values.min() + 1e-9)
     assert found.p_attainable == pytest.approx(min(1, 2 * min(ends)))
 
@@ -115,7 +116,7 @@ def test_degrees_of_freedom_are_right_on_average_where_each_variance_has_one():
         max(1, _satterthwaite(np.var(X, ddof=1) / 5, 5, np.var(Y, ddof=1) / 4, 4))
     )
     assert stats.score_test([[3]], [[1]]).df == 1
-    assert stats.score_test([[3, 3], [1, 1], [2, 2]], [[3, 3], [1, 1], [2, 2]]).df == 3
+    assert stats.score_test([[3, 3], [1, 1], [2]], [[3, 3], [1, 1], [2]]).df == 2 + 2 + 1
 
 
 def _satterthwaite(a, m, b, n):
@@ -138,12 +139,11 @@ def test_where_relabellings_are_drawn_p_is_the_listed_one_but_for_chance(
     drawn(monkeypatch, **limits)
     found = stats.score_test(swap, ref, estimand=estimand, rng=1)
     assert (exact.method, found.method) == ("exact", "permutation")
-    for name in ("p_greater", "p_less"):
-        p = getattr(exact, name)
+    for p, drawn_p in zip(exact.relabelled, found.relabelled, strict=True):
         # Four standard errors, those of pools (20,000 labellings a stratum) included.
-        assert getattr(found, name) == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / 5000))
-    assert found.p == stats.score_test(swap, ref, estimand=estimand, rng=1).p
-    assert found.p != stats.score_test(swap, ref, estimand=estimand, rng=2).p
+        assert drawn_p == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / 5000))
+    again = [stats.score_test(swap, ref, estimand=estimand, rng=n).relabelled for n in (1, 2)]
+    assert found.relabelled == again[0] != again[1]
 
 
 def test_a_single_vignette_is_drawn_by_itself(monkeypatch):
@@ -151,17 +151,18 @@ def test_a_single_vignette_is_drawn_by_itself(monkeypatch):
     drawn(monkeypatch)
     found = stats.score_test([X], [Y])
     assert found.method == "permutation"
-    assert found.p == pytest.approx(exact.p, abs=4 * math.sqrt(exact.p / 5000))
+    (p, _), (drawn_p, _) = exact.relabelled, found.relabelled
+    assert drawn_p == pytest.approx(p, abs=4 * math.sqrt(p / 5000))
 
 
 def test_a_small_tail_is_counted_over_five_times_as_many_draws(monkeypatch):
     swap, ref = [[9, 8, 9, 7]] * 6, [[1, 2, 3, 2]] * 6
     found = stats.score_test(swap, ref, n_resamples=999)
     assert found.method == "permutation"
-    assert (found.p_greater, found.p_less) == (1 / 5000, 1.0)
+    assert found.relabelled == (1 / 5000, 1.0)
     assert found.p == found.p_attainable == 2 / 5000
     drawn(monkeypatch, _SMALL=0.0)
-    assert stats.score_test(swap, ref, n_resamples=999).p_greater == 1 / 1000
+    assert stats.score_test(swap, ref, n_resamples=999).relabelled[0] == 1 / 1000
 
 
 def test_the_smallest_p_of_few_different_scores_is_their_number_of_ways(monkeypatch):
@@ -186,6 +187,23 @@ def test_missing_scores_and_empty_strata_are_left_out():
 def test_strata_labels_merge_rows():
     merged = stats.score_test([[1], [2]], [[3], [4]], strata=["a", "a"])
     assert merged.p == stats.score_test([[1, 2]], [[3, 4]]).p
+
+
+def test_p_is_the_larger_of_relabelling_and_t():
+    swap, ref = [[5, 9], [6, 8], [9, 9], [7, 8]], [[4, 1], [3, 3], [5, 4], [2, 6]]
+    exact = stats.score_test(swap, ref)
+    assert (exact.p_greater, exact.p_less) == exact.relabelled  # one of 1,296 ways
+    found = stats.score_test(swap, ref, unit=20)
+    law, step = scipy_stats.t(found.df), found.gap / found.error()
+    assert found.p_greater == pytest.approx(law.sf(step))
+    assert found.p_greater > found.relabelled[0]
+    assert found.p == pytest.approx(2 * found.p_greater)
+    # The interval and p agree, where t decides.
+    assert found.interval(1 - found.p)[0] == pytest.approx(0, abs=1e-9)
+    mirrored = stats.score_test(ref, swap, unit=20)
+    assert mirrored.p_less == pytest.approx(found.p_greater)
+    once = stats.score_test([[5], [6], [9]], [[1], [2], [4]], unit=20)
+    assert (once.p_greater, once.p_less) == once.relabelled
 
 
 def test_all_vignettes_count_alike_however_many_scores_they_have():
