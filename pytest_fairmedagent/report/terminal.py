@@ -10,6 +10,7 @@ from pytest_fairmedagent.report.changed import baseline_lines
 from pytest_fairmedagent.report.compared import panel_lines
 from pytest_fairmedagent.report.contrasts import chance, contrast_lines, signed
 from pytest_fairmedagent.report.entries import of_run
+from pytest_fairmedagent.report.looked import bound_of, goes_on, looked_lines
 from pytest_fairmedagent.report.outcomes import checked_lines, outcome_lines
 from pytest_fairmedagent.report.subgroups import subgroup_lines
 from pytest_fairmedagent.report.text import cases, file_size, fitted
@@ -49,6 +50,8 @@ def _run(record: Record, run: Record) -> Iterator[str]:
     if run["id"] is not None:
         when = "before" if run["registered"] else "after (post hoc)"
         yield f"        digest {run['plan_digest'][:12]}, registered {when} the first trial"
+    for line in looked_lines(run):
+        yield f"before  {line}"
     drawn = run["drawn"] + run["earlier"]
     sources = f"{run['drawn']} drawn now"
     if run["earlier"]:
@@ -192,7 +195,9 @@ def _dropped(record: Record, run: Record) -> Iterator[str]:
         for reason, count in sorted(reasons.items()):
             yield f"  {condition:<20} {count} x {reason}"
     if not run["complete"]:
-        yield "  the plan was not drawn to its end: the same command goes on where this one stopped"
+        yield (
+            f"  the plan was not drawn to its end: {goes_on(run)} goes on where this one stopped"
+        )
 
 
 def _closing(record: Record) -> Iterator[str]:
@@ -208,7 +213,14 @@ def _closing(record: Record) -> Iterator[str]:
     if judged:
         # Each run has families of its own; registered ones that were not run can reject nothing.
         names = {(contrast.get("run"), contrast["family"]) for contrast in judged}
-        bound = min(1.0, sum(families[name]["alpha"] for _, name in names))
+        runs = {run.get("number"): run for run in record["runs"]}
+        bound = min(
+            1.0,
+            sum(
+                bound_of(runs.get(number, {}), name, families[name]["alpha"])
+                for number, name in names
+            ),
+        )
         shown = sum(c["verdict"] in ("EQUIVALENT", "IDENTICAL") for c in judged)
         word = "family" if len(names) == 1 else "families"
         yield (

@@ -13,6 +13,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pytest_fairmedagent.domain import Contrast, Family, Plan
 from pytest_fairmedagent.relations.words import p_value
@@ -325,6 +326,41 @@ def _same_draws(claim: Claim, said: Said) -> bool:
 
 def _stood(contrast: Contrast, said: Said) -> Stood:
     return Stood(contrast, said.status, said.look, said.at[0], said.p)
+
+
+def together(parts: Sequence[Earlier]) -> Earlier:
+    """Return what bears on the whole of which each part was judged by itself.
+
+    The latest look at a family counts for all of it, and what is said of a contrast in any part.
+    """
+    latest: dict[str, Looked] = {}
+    for looked in (looked for part in parts for looked in part.families):
+        found = latest.setdefault(looked.family, looked)
+        if looked.number > found.number:
+            latest[looked.family] = looked
+    return Earlier(
+        all(part.known for part in parts),
+        tuple(latest.values()),
+        tuple(dict.fromkeys(late for part in parts for late in part.post_hoc)),
+        tuple(dict.fromkeys(stood for part in parts for stood in part.stands)),
+        tuple(dict.fromkeys(stood for part in parts for stood in part.passed)),
+    )
+
+
+def earlier_of(data: Mapping[str, Any]) -> Earlier:
+    """Return what a record has kept of it. Raises KeyError and TypeError for what is none."""
+
+    def stood(entry: Mapping[str, Any]) -> Stood:
+        return Stood(**{**entry, "contrast": Contrast(**entry["contrast"])})
+
+    return Earlier(
+        data["known"],
+        tuple(Looked(**{**one, "before": tuple(one["before"])}) for one in data["families"]),
+        tuple(Afterwards(Contrast(**one["contrast"]), one["plan"]) for one in data["post_hoc"]),
+        tuple(map(stood, data["stands"])),
+        tuple(map(stood, data["passed"])),
+        data["advice"],
+    )
 
 
 def at_level(family: Family, before: Earlier) -> Family:
