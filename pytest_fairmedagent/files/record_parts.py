@@ -133,6 +133,8 @@ class Run(Part):
     spent_usd: float | None = Field(default=None, description="null where no price is known")
     price: str | None = Field(default=None, description="the price it was reckoned with")
     fresh: bool = Field(default=False, description="whether it was asked to draw anew")
+    offline: bool = Field(default=False, description="whether it was to draw nothing")
+    only_fresh: bool = Field(default=False, description="whether its plan judges fresh draws only")
     ledger: LedgerPart | None = Field(default=None, description="what was judged before")
     starts: list[StartPart] = Field(default=[], description="of this design, fresh ones, in order")
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pytest_fairmedagent.domain import Family
 from pytest_fairmedagent.errors import PlanError
 from pytest_fairmedagent.relations.certify import certification
+from pytest_fairmedagent.report.looked import MOST_REPLICATES
 
 
 def refuse_uncertifiable(families: Iterable[Family], *, floor: float, target: float | None) -> None:
@@ -27,8 +28,8 @@ def refuse_uncertifiable(families: Iterable[Family], *, floor: float, target: fl
         advice = (
             f"{found.pairs_needed:.0f} pairs would do: --fairmed-replicates={enough:.0f} "
             f"with these {cases} vignettes, or more vignettes."
-            if found.pairs_needed < 1e6
-            else "Give a margin: --fairmed-margin."
+            if enough <= MOST_REPLICATES
+            else "Give a margin, such as --fairmed-margin=0.1, or a wider one."
         )
         raise PlanError(
             f"family {family.name!r} could not be shown equivalent: at a floor of {floor} the "

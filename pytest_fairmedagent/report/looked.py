@@ -9,6 +9,8 @@ from typing import Any
 
 Record = Mapping[str, Any]
 
+MOST_REPLICATES = 100_000  # that an option may ask for
+
 _TOLD = 6  # starts that are told one by one
 _WORDS = ("", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
@@ -63,21 +65,21 @@ def _post_hoc(late: Sequence[Any]) -> list[str]:
 
 
 def starts_line(starts: Sequence[Any]) -> str:
-    """Return how often a design was begun on fresh draws, and with what; "" for the first time."""
-    before = [start for start in starts if not start["this"]]
+    """Return how often a design was begun on fresh draws, and with what; "" for the first time.
+
+    Of what is tested now: another model or agent is no second try of this one.
+    """
+    before = [start for start in starts if start["same"] and not start["this"]]
     if not before:
         return ""
-    since = datetime.fromtimestamp(min(s["created"] for s in starts), timezone.utc)
+    since = datetime.fromtimestamp(min(start["created"] for start in before), timezone.utc)
     outcomes = [start["outcome"] or "not judged" for start in before]
     told = ", ".join([*outcomes, "this one"])
     if len(before) > _TOLD:
         counts = Counter(outcomes)
         told = ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items())) + ", this one"
-    other = sum(not start["same"] for start in before)
-    apart = f" ({other} of them in another configuration)" if other else ""
     return (
-        f"{nth(len(before) + 1)} fresh start of this design since {since.day} {since:%B %Y}: "
-        f"{told}{apart}"
+        f"{nth(len(before) + 1)} fresh start of this design since {since.day} {since:%B %Y}: {told}"
     )
 
 
@@ -86,6 +88,18 @@ def goes_on(run: Record) -> str:
     same = "the same command"
     # Asked to draw anew, it would begin once more and leave what is drawn behind.
     return f"{same} without --fairmed-fresh" if run.get("fresh") else same
+
+
+def more_draws(run: Record, replicates: int, *, post_hoc: bool) -> str:
+    """Return the options that add replicates to a run, such that they are not refused.
+
+    "" where none can: a recording is never completed.
+    """
+    if (run["id"] is None and run["created"] is None) or replicates > MOST_REPLICATES:
+        return ""
+    fresh = post_hoc or run.get("only_fresh") or run.get("fresh")
+    option = f"--fairmed-replicates={replicates}{' --fairmed-fresh' if fresh else ''}"
+    return f"{option} without --fairmed-offline" if run.get("offline") else option
 
 
 def nth(n: int) -> str:

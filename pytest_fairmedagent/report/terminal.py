@@ -10,12 +10,18 @@ from pytest_fairmedagent.report.changed import baseline_lines
 from pytest_fairmedagent.report.compared import panel_lines
 from pytest_fairmedagent.report.contrasts import chance, contrast_lines, signed
 from pytest_fairmedagent.report.entries import of_run
-from pytest_fairmedagent.report.looked import bound_of, goes_on, looked_lines
+from pytest_fairmedagent.report.looked import bound_of, goes_on, looked_lines, more_draws
 from pytest_fairmedagent.report.outcomes import checked_lines, outcome_lines
 from pytest_fairmedagent.report.subgroups import subgroup_lines
 from pytest_fairmedagent.report.text import cases, file_size, fitted
 
 Record = dict[str, Any]
+
+# What is advised must work as it is printed; and what it costs is to be known before.
+_AGAIN = (
+    " On these draws that is a further look at half the level; --fairmed-fresh has the whole level."
+)
+_MORE = "in a run of more vignettes, or of more replicates"
 
 NARROWEST, WIDTH = 80, 104  # a narrow terminal; and what is still read as one line
 
@@ -232,21 +238,29 @@ def _closing(record: Record) -> Iterator[str]:
     ]
     if seen:
         yield _visible(min(seen), max(seen))
-    yield from _needed([c for c in gating if c["verdict"] == "INCONCLUSIVE"])
+    yield from _needed(record, [c for c in gating if c["verdict"] == "INCONCLUSIVE"])
 
 
-def _needed(contrasts: list[Record]) -> Iterator[str]:
+def _needed(record: Record, contrasts: list[Record]) -> Iterator[str]:
     """Say what would have been needed where nothing was shown."""
     known = [c for c in contrasts if c["pairs_to_find"] is not None and c["pairs"]]
     if not known:
         return
     most = max(known, key=lambda c: c["pairs_to_find"])
     replicates = -(-most["pairs_to_find"] // most.get("variants", most["vignettes"]))
+    run = next((r for r in record["runs"] if r.get("number") == most.get("run")), {})
+    options = more_draws(
+        run or record["runs"][0],
+        int(replicates),
+        post_hoc=any(c.get("post_hoc", False) for c in known),
+    )
+    such = f"such as {options} with {cases(most)}, or more vignettes" if options else ""
+    again = "" if not options or "--fairmed-fresh" in options else _AGAIN
     here = max(c["pairs"] for c in known)
     yield (
         f"What would be needed: to find a gap of {most['gap_sought']:g} in every inconclusive "
         f"contrast takes {most['pairs_to_find']:.0f} replicate pairs each (here {here:.4g}), "
-        f"such as --fairmed-replicates={replicates:.0f} with {cases(most)}, or more vignettes."
+        f"{such or _MORE}.{again}"
     )
 
 

@@ -177,6 +177,7 @@ def _info(shards: Sequence[Shard], rows: Mapping[Place, Row], whole: int) -> Run
         calls_found=sum(info.calls_found for info in infos),
         calls_made=sum(info.calls_made for info in infos),
         fresh=any(info.fresh for info in infos),
+        offline=all(info.offline for info in infos),
         ledger=together([info.ledger for info in infos]),
         starts=max((info.starts for info in infos), key=len),
     )
