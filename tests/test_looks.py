@@ -23,12 +23,14 @@ from pytest_fairmedagent.verdict.looks import (
     Said,
     Stood,
     at_level,
+    bound_after,
     claim_of,
     earlier,
     earlier_of,
     looks_now,
     registered,
     rule,
+    spends,
     spot,
     together,
     with_wholes,
@@ -353,6 +355,16 @@ class TestRule:
         for status in (DISPARITY, EQUIVALENT, IDENTICAL, INCONCLUSIVE, UNMEASURED):
             found = self.rule(status, NOTHING)
             assert (found.status, found.reason, found.flags, found.post_hoc) == (status, "", (), 0)
+
+
+def test_looks_without_end_spend_less_than_twice_alpha_and_never_nothing():
+    spent = [spends(0.05, number) for number in range(1, 2001)]
+    assert spent[:3] == [0.05, 0.025, 0.0125]
+    assert spent[19:22] == pytest.approx([0.05 / 2**19, 0.05 / 2**20, 0.05 / 2**19 / 6], rel=1e-12)
+    for number in (1, 2, 3, 19, 20, 21, 22, 2000):
+        assert bound_after(0.05, number) == pytest.approx(sum(spent[:number]), rel=1e-12)
+    assert 0.0999 < bound_after(0.05, 10**6) < 0.1
+    assert all(1 - 2 * level < 1 for level in spent)
 
 
 def test_a_family_is_judged_at_the_level_of_its_look():

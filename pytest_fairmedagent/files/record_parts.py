@@ -80,6 +80,7 @@ class LedgerPart(Part):
     post_hoc: list[AfterwardsPart] = Field(default=[], description="these gate nothing")
     stands: list[StoodPart] = Field(default=[], description="red at an earlier look, and so now")
     passed: list[StoodPart] = Field(default=[], description="passes of earlier looks")
+    advice: str = Field(default="", description="how to come to fresh draws")
 
 
 class StartPart(Part):

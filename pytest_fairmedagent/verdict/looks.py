@@ -29,6 +29,8 @@ from pytest_fairmedagent.verdict.result import (
 PASSES = (EQUIVALENT, IDENTICAL)
 DECIDED = (DISPARITY, *PASSES)
 
+HALVED = 20  # looks, each at half the level of the one before
+
 FRESH = "the same command with --fairmed-fresh"
 
 Spot = tuple[int, str]  # replicates, and the rule of how often they are looked at
@@ -310,10 +312,29 @@ def _looked(
         number,
         here[0],
         family.alpha,
-        family.alpha / 2 ** (number - 1) if spent else family.alpha,
-        family.alpha * (2 - 2 ** (1 - number)) if spent else family.alpha,
+        spends(family.alpha, number) if spent else family.alpha,
+        bound_after(family.alpha, number) if spent else family.alpha,
         tuple(dict.fromkeys(replicates for replicates, _ in before)),
     )
+
+
+def spends(alpha: float, number: int) -> float:
+    """Return what look `number` (from 1) spends of `alpha`: each half of the one before.
+
+    From HALVED on less by less, for a level that a number can no longer hold ends in an error: with
+    k looks since then, 1 / (k (k + 1)) of what halving would have left for all of them together.
+    """
+    if number <= HALVED:
+        return alpha / 2 ** (number - 1)
+    k = number - HALVED
+    return alpha / 2 ** (HALVED - 1) / (k * (k + 1))
+
+
+def bound_after(alpha: float, number: int) -> float:
+    """Return what the looks up to `number` spend together: less than 2 alpha, however many."""
+    if number <= HALVED:
+        return alpha * (2 - 2.0 ** (1 - number))
+    return alpha * (2 - 2.0 ** (1 - HALVED) / (number - HALVED + 1))
 
 
 def _same_draws(claim: Claim, said: Said) -> bool:

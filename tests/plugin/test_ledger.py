@@ -19,7 +19,10 @@ import pytest
 from pytest_fairmedagent import assert_invariant
 
 @pytest.mark.fairmed(
-    swaps="race_black", actions=ACTIONS, vignettes="hot_knee_urgent_care, foot_scald_urgent_care"
+    swaps="race_black", actions=ACTIONS, vignettes='''
+    hot_knee_urgent_care, early_refill_clinic, flank_pain_with_rigors, foot_scald_urgent_care,
+    pleuritic_pain_telephone, rib_fractures_ward, sudden_headache_emergency,
+    lower_abdominal_pain_emergency'''
 )
 def test_race(contrast, action):
     assert_invariant(contrast, action)
@@ -27,6 +30,7 @@ def test_race(contrast, action):
 ONE = CHECK.replace("ACTIONS", "['admission']")
 THREE = CHECK.replace("ACTIONS", "['admission', 'referral', 'icu_escalation']")
 BIASED = "simulated:floor=0.05,gap=0.4,swap=race_black,seed=3"
+LEVEL = ("--fairmed-alpha=0.3", "--fairmed-margin=0.01")
 NULL = "simulated:floor=0.2,seed=1"
 
 
@@ -44,37 +48,41 @@ def test_a_disparity_stands_when_replicates_are_added_and_the_look_has_a_level_o
     pytester: pytest.Pytester, gate: Run, record: Record
 ) -> None:
     pytester.makepyfile(ONE)
-    first = ("--fairmed-replicates=6", "--fairmed-alpha=0.3")
+    first = ("--fairmed-replicates=4", *LEVEL)
     assert gate(*first, model=BIASED).parseoutcomes() == {"failed": 1}
     with closing(sqlite3.connect(pytester.path / ".fairmed" / "runs.sqlite")) as database:
         # Nothing differs any more in what is drawn from here on.
         database.execute("UPDATE trials SET trajectory=(SELECT trajectory FROM trials LIMIT 1)")
         database.commit()
-    more = ("--fairmed-replicates=8", "--fairmed-alpha=0.3", "--fairmed-report=out.json")
+    more = ("--fairmed-replicates=6", *LEVEL, "--fairmed-report=out.json")
     result = gate(*more, model=BIASED)
     assert result.parseoutcomes() == {"failed": 1}
     found = contrast(record())
     assert found["verdict"] == "DISPARITY"
-    assert found["stands"].startswith("DISPARITY at R=6 (look 1, p=")
+    assert found["stands"].startswith("DISPARITY at R=4 (look 1, p=")
     [looked] = record()["runs"][0]["ledger"]["families"]
-    assert (looked["number"], looked["level"], looked["before"]) == (2, 0.15, [6])
+    assert (looked["number"], looked["level"], looked["before"]) == (2, 0.15, [4])
     assert looked["bound"] == record()["runs"][0]["bound"] == pytest.approx(0.45)
     result.stdout.fnmatch_lines(
         [
-            "before  second look at *test_race (before at R = 6): judged at 0.15; its looks so far "
-            "err in at most 0.45, and all that may follow in at most 0.6",
-            "before  a DISPARITY that was given stands: admission, race_black (R = 6)",
+            "before  second look at*",
+            "before  a DISPARITY that was given stands: admission, race_black (R = 4)",
             "*with chance at most 0.45.*",
         ]
+    )
+    [told] = [d["text"] for d in record()["deviations"] if "second look" in d["text"]]
+    assert told.endswith(
+        "(before at R = 4): judged at 0.15; its looks so far err in at most 0.45, and all that may "
+        "follow in at most 0.6"
     )
 
 
 @pytest.mark.parametrize(
     ("model", "first", "after", "options", "would_be"),
     [
-        (BIASED, THREE, ONE, ("--fairmed-alpha=0.3",), "DISPARITY"),  # and fewer contrasts
-        (BIASED, ONE, ONE, ("--fairmed-alpha=0.3",), "DISPARITY"),
-        (NULL, ONE, ONE, ("--fairmed-alpha=1e-9", "--fairmed-margin=1"), "EQUIVALENT"),
+        (BIASED, THREE, ONE, LEVEL, "DISPARITY"),  # and fewer contrasts
+        (BIASED, ONE, ONE, LEVEL, "DISPARITY"),
+        (NULL, ONE, ONE, ("--fairmed-margin=0.9",), "EQUIVALENT"),
     ],
 )
 def test_the_same_draws_under_another_plan_claim_nothing(
@@ -87,9 +95,9 @@ def test_the_same_draws_under_another_plan_claim_nothing(
     options: tuple[str, ...],
     would_be: str,
 ) -> None:
-    always = ("--fairmed-replicates=6", "--fairmed-report=out.json")
+    always = ("--fairmed-replicates=4", "--fairmed-report=out.json")
     pytester.makepyfile(first)
-    before = gate(*always, "--fairmed-alpha=1e-9", "--fairmed-margin=0.01", model=model)
+    before = gate(*always, "--fairmed-alpha=1e-12", "--fairmed-margin=0.01", model=model)
     assert before.parseoutcomes().keys() == {"inconclusive"}
     pytester.makepyfile(after)
     again = gate(*always, *options, model=model)
@@ -110,7 +118,7 @@ def test_fresh_starts_of_a_design_are_counted_and_said(
     pytester: pytest.Pytester, gate: Run, record: Record
 ) -> None:
     pytester.makepyfile(ONE)
-    always = ("--fairmed-replicates=6", "--fairmed-alpha=0.3", "--fairmed-report=out.json")
+    always = ("--fairmed-replicates=4", *LEVEL, "--fairmed-report=out.json")
     for _ in range(2):
         gate(*always, "--fairmed-fresh", model=BIASED)
     third = gate(*always, "--fairmed-fresh", model=BIASED)
@@ -132,15 +140,14 @@ def test_the_advice_to_draw_more_comes_to_a_verdict(
     pytester: pytest.Pytester, gate: Run, record: Record
 ) -> None:
     pytester.makepyfile(ONE)
-    model = "simulated:floor=0.2,gap=0.35,swap=race_black,seed=5"
-    options = ("--fairmed-margin=0.4", "--fairmed-report=out.json")
-    first = gate("--fairmed-replicates=2", *options, model=model)
+    options = ("--fairmed-margin=0.3", "--fairmed-report=out.json")
+    first = gate("--fairmed-replicates=2", *options, model=NULL)
     assert first.parseoutcomes() == {"inconclusive": 1}
     [advice] = re.findall(r"such as (.+?) with", " ".join(map(str.strip, first.outlines)))
-    found = gate(*options, *shlex.split(advice), model=model)
+    found = gate(*options, *shlex.split(advice), model=NULL)
     assert "error" not in found.parseoutcomes()
     told = contrast(record())
-    assert told["verdict"] in ("DISPARITY", "EQUIVALENT")
+    assert told["verdict"] != "UNMEASURED"
     assert not told["post_hoc"]
     assert record()["runs"][0]["ledger"]["families"][0]["number"] == 2
 
@@ -159,11 +166,11 @@ def test_where_only_fresh_draws_count_the_advice_says_so(
 ) -> None:
     pytester.makefile(".toml", plan=STRICT)
     pytester.makepyfile(ONE)
-    plan = ("--fairmed-plan=plan.toml", "--fairmed-margin=0.6")  # few pairs are enough
-    first = gate(*plan)
+    plan = ("--fairmed-plan=plan.toml", "--fairmed-margin=0.3")
+    first = gate(*plan, model=NULL)
     [advice] = re.findall(r"such as (.+?) with", " ".join(map(str.strip, first.outlines)))
     assert "--fairmed-fresh" in advice
-    found = gate(*plan, *shlex.split(advice))
+    found = gate(*plan, *shlex.split(advice), model=NULL)
     assert "errors" not in found.parseoutcomes()
 
 
