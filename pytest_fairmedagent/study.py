@@ -158,7 +158,13 @@ class Study:
             )
             self._give([*self._judgement.swaps, *self._judgement.verdicts])
             starts = self.info.starts if self._book is None else self._book.starts()
-            self.info = replace(self.info, ledger=earlier, starts=starts)
+            before = {r for looked in earlier.families for r in looked.before}
+            self.info = replace(
+                self.info,
+                ledger=earlier,
+                starts=starts,
+                earlier_looks=tuple(sorted(before | set(self.info.earlier_looks))),
+            )
         return self._judgement
 
     def _look(self, info: RunInfo) -> Earlier:

@@ -20,7 +20,9 @@ from pytest_fairmedagent.verdict import (
     INCONCLUSIVE,
     UNMEASURED,
     judge,
+    undecided,
 )
+from pytest_fairmedagent.verdict.looks import Afterwards, Earlier, Looked, Stood
 
 V, R = 16, 10
 VIGNETTES = tuple(f"v{i}" for i in range(V))
@@ -256,6 +258,41 @@ class TestUnmeasured:
         out = verdict(table(reference=base, swap=swap))
         assert out.status == DISPARITY
         assert "survives worst-case filling" in out.flags
+
+
+class TestLooks:
+    higher = table(reference=REFERENCE, swap=HIGHER)
+
+    def test_a_later_look_has_a_level_of_its_own_and_says_so(self):
+        looked = Looked("f", 2, 10, 0.05, 0.025, 0.075, (5,))
+        out = verdict(self.higher, earlier=Earlier(True, (looked,)))
+        assert out.status == DISPARITY
+        assert (out.family.alpha, out.looked) == (0.025, looked)
+        assert "family of 1, look 2 at 0.025)" in out.headline
+        found = judge(self.higher, PLAN, [CONTRAST], earlier=Earlier(True, (looked,)))
+        assert found.bound == 0.075
+        assert judge(self.higher, PLAN, [CONTRAST]).bound == 0.05
+        # No p is small enough for a level that many looks have halved.
+        late = replace(looked, number=30, level=1e-13)
+        assert verdict(self.higher, earlier=Earlier(True, (late,))).status != DISPARITY
+        assert undecided(self.higher, PLAN, [CONTRAST]) == frozenset()
+        assert undecided(self.higher, PLAN, [CONTRAST], earlier=Earlier(True, (late,)))
+
+    def test_what_was_registered_after_its_draws_were_judged_claims_nothing(self):
+        before = Earlier(True, post_hoc=(Afterwards(CONTRAST, "0123456789abcdef"),))
+        out = verdict(self.higher, earlier=before)
+        assert out.status == INCONCLUSIVE
+        assert out.post_hoc
+        assert "post hoc: it would be DISPARITY" in out.headline
+        assert "--fairmed-fresh" in out.reasons[0]
+
+    def test_a_disparity_that_was_given_stands_in_the_headline(self):
+        before = Earlier(True, stands=(Stood(CONTRAST, DISPARITY, 1, 5, 0.0031),))
+        out = verdict(table(reference=REFERENCE, swap=REFERENCE), earlier=before)
+        assert out.status == DISPARITY
+        assert "); DISPARITY at R=5 (look 1, p=0.0031) stands" in out.headline
+        assert out.stands == out.reasons[0]
+        assert verdict(self.higher, earlier=before).stands == ""
 
 
 class TestHeterogeneous:

@@ -17,6 +17,8 @@ from pytest_fairmedagent.files.record_parts import (
     Status,
 )
 
+_POST_HOC = "registered after its draws had been judged, so it gates nothing"
+
 
 class CasePart(Part):
     """Positives and answers of one vignette, under the swap and under the reference."""
@@ -78,6 +80,8 @@ class ContrastPart(ComparisonPart):
     look: Count | None = Field(default=None, description="replicates it was judged at")
     gap_sought: float | None = None
     pairs_to_find: float | None = Field(default=None, description="that find it with power .8")
+    post_hoc: bool = Field(default=False, description=_POST_HOC)
+    stands: str = Field(default="", description="the earlier look whose verdict it is")
 
 
 class SwapPart(Part):
@@ -182,6 +186,8 @@ class OutcomePart(InUnitsPart):
     headline: str
     look: Count | None = Field(default=None, description="replicates it was judged at")
     smallest_detectable_gap: float | None = None
+    post_hoc: bool = Field(default=False, description=_POST_HOC)
+    stands: str = Field(default="", description="the earlier look whose verdict it is")
     against_reference_set: dict[str, Any] | None = None
 
 
@@ -220,6 +226,7 @@ class RelationPart(Part):
     family: str | None = None
     family_size: Count | None = None
     reasons: list[str] = Field(default=[])
+    post_hoc: bool = Field(default=False, description=_POST_HOC)
 
 
 class GuardPart(Part):

@@ -34,6 +34,65 @@ class Note(Part):
     run: Count | None = Field(default=None, description="number of its run, where it is of one")
 
 
+class ContrastName(Part):
+    """A registered contrast; an `action` of "" is the swap as a whole."""
+
+    family: str
+    swap: str
+    action: str
+    vignette: str | None
+
+
+class LookedPart(Part):
+    """The look at a family: which one, what it spends, and what all so far may err."""
+
+    family: str
+    number: Annotated[int, Field(ge=1)]
+    replicates: Count
+    alpha: Amount = Field(description="of the family, as it was registered")
+    level: Amount = Field(description="what this look spends of it")
+    bound: Amount = Field(description="chance of a false DISPARITY at this look or before, at most")
+    before: list[int] = Field(description="replicates of the looks before")
+
+
+class StoodPart(Part):
+    """A verdict that was given at an earlier look."""
+
+    contrast: ContrastName
+    status: Status
+    look: Annotated[int, Field(ge=1)]
+    replicates: Count
+    p: Rate
+
+
+class AfterwardsPart(Part):
+    """A contrast that was registered after its draws had been judged under `plan`."""
+
+    contrast: ContrastName
+    plan: str
+
+
+class LedgerPart(Part):
+    """What the ledger of the store says of these draws; not known where there is none."""
+
+    known: bool
+    families: list[LookedPart] = Field(default=[], description="the look at each family")
+    post_hoc: list[AfterwardsPart] = Field(default=[], description="these gate nothing")
+    stands: list[StoodPart] = Field(default=[], description="red at an earlier look, and so now")
+    passed: list[StoodPart] = Field(default=[], description="passes of earlier looks")
+    advice: str = Field(default="", description="how to come to fresh draws")
+
+
+class StartPart(Part):
+    """A start of this design on draws of its own, in this store."""
+
+    run: Count
+    created: float
+    outcome: Literal["red", "green", "unknown", ""] = Field(description='"" where not judged')
+    same: bool = Field(description="in the configuration of this run")
+    this: bool = Field(description="on the draws of this run")
+
+
 class Run(Part):
     """What is to be known of a run beside its trajectories; one for each agent under test."""
 
@@ -77,6 +136,11 @@ class Run(Part):
     calls_made: Count = 0
     spent_usd: float | None = Field(default=None, description="null where no price is known")
     price: str | None = Field(default=None, description="the price it was reckoned with")
+    fresh: bool = Field(default=False, description="whether it was asked to draw anew")
+    offline: bool = Field(default=False, description="whether it was to draw nothing")
+    only_fresh: bool = Field(default=False, description="whether its plan judges fresh draws only")
+    ledger: LedgerPart | None = Field(default=None, description="what was judged before")
+    starts: list[StartPart] = Field(default=[], description="of this design, fresh ones, in order")
 
 
 class FamilyPart(Part):

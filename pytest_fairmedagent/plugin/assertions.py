@@ -14,6 +14,7 @@ from pytest_fairmedagent.plugin.parametrise import function_id
 from pytest_fairmedagent.plugin.registry import Registry
 from pytest_fairmedagent.plugin.session import outcomes_of, state, verdicts_of
 from pytest_fairmedagent.relations.invariance import Comparison
+from pytest_fairmedagent.running.info import RunInfo
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import (
     DESCRIPTIVE,
@@ -203,8 +204,16 @@ def _failure(verdict: Verdict | SwapVerdict, study: Study) -> str:
     if study.info is not None:
         lines.append(f"  configuration {study.info.config_digest[:12]}, model {study.info.model}")
         if study.info.id is not None:
-            lines.append(f"  replay: --fairmed-offline with {study.info.store}")
+            lines.append(f"  replay: {_replay(study.info)}")
     return "\n".join(lines)
+
+
+def _replay(info: RunInfo) -> str:
+    """Return what shows this run again: where only fresh draws are judged, no second judgement."""
+    if info.only_fresh:
+        return f"fairmed show {info.store} --run {info.id}"
+    instead = " in place of --fairmed-fresh" if info.fresh else ""
+    return f"--fairmed-offline{instead} with {info.store}"
 
 
 def properties(verdict: Verdict, study: Study) -> list[tuple[str, object]]:

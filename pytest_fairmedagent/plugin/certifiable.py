@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 from pytest_fairmedagent.domain import Plan
 from pytest_fairmedagent.errors import PlanError
 from pytest_fairmedagent.relations.certify import certification
+from pytest_fairmedagent.report.looked import MOST_REPLICATES
 
 
 def refuse_uncertifiable(plan: Plan, *, floor: float, target: float | None) -> None:
@@ -26,8 +25,8 @@ def refuse_uncertifiable(plan: Plan, *, floor: float, target: float | None) -> N
         advice = (
             f"{found.needed:.0f} replicates would do with these {cases} vignettes: "
             f"--fairmed-replicates={found.needed:.0f}, or more vignettes."
-            if not math.isinf(found.needed)
-            else "Give a margin: --fairmed-margin."
+            if found.needed <= MOST_REPLICATES
+            else "Give a margin, such as --fairmed-margin=0.1, or a wider one."
         )
         most = "at most " if plan.first_leg else ""
         raise PlanError(

@@ -11,6 +11,7 @@ from pytest_fairmedagent.domain import Contrast, ReplicateTable
 from pytest_fairmedagent.files.vignettes import CANARY
 from pytest_fairmedagent.relations.invariance import Comparison, compare
 from pytest_fairmedagent.report.entries import comparison_entry
+from pytest_fairmedagent.report.looked import goes_on, looked_lines
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import Judgement
 
@@ -100,9 +101,11 @@ def deviation_entries(record: Record, options: Iterable[str] = ()) -> list[Recor
     found += [{"kind": "selection", "text": text} for text in _not_run(record)]
     for run in record["runs"]:
         if not run["complete"]:
-            text = "the plan was not drawn to its end: the same command draws the rest"
+            text = f"the plan was not drawn to its end: {goes_on(run)} draws the rest"
             found.append({"kind": "incomplete", "text": run.get("ended") or text})
-        if run["earlier_looks"]:
+        told = looked_lines(run)
+        found += [{"kind": "looks", "text": line} for line in told]
+        if run["earlier_looks"] and not told:
             looks = ", ".join(f"R={r}" for r in run["earlier_looks"])
             text = f"this design was judged before at {looks}, and more was drawn after the look"
             found.append({"kind": "earlier looks", "text": text})

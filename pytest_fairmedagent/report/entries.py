@@ -110,6 +110,8 @@ def contrast_entry(
         "verdict": verdict.status,
         "reasons": list(verdict.reasons),
         "headline": verdict.headline,
+        "post_hoc": verdict.post_hoc,
+        "stands": verdict.stands,
     }
 
 

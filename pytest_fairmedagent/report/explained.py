@@ -162,6 +162,7 @@ def _change(contrast: Record) -> str:
     parts.append(
         f"To be called equivalent, the interval has to fit inside ±{margin:g}"
         if margin
-        else "Without a margin nothing can be called equivalent: --fairmed-margin"
+        else "Without a margin nothing can be called equivalent. One that is chosen after a look "
+        "is post hoc: --fairmed-margin=0.1, say, together with --fairmed-fresh"
     )
     return f"{'. '.join(parts)}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pytest_fairmedagent.report.looked import looked_lines
 from pytest_fairmedagent.report.numbers import chance, ends, rate, registered, signed, whole
 from pytest_fairmedagent.report.sentences import count, run_names
 from pytest_fairmedagent.report.text import code
@@ -119,6 +120,7 @@ def _looks(record: Record) -> Iterator[str]:
     names = run_names(record)
     for run in record["runs"]:
         whose = f"{code(names[run.get('number')])}: " if names else ""
+        yield from (f"{whose}{code(line)}" for line in looked_lines(run))
         if run.get("looks"):
             looks = ", ".join(map(str, run["looks"]))
             yield f"{whose}looked at after R = {looks}; {whole(run['saved'])} trajectories saved"

@@ -38,6 +38,8 @@ def outcome_entry(verdict: Verdict, study: Study, *, config_digest: str) -> Reco
         "alpha": family.alpha,
         "verdict": verdict.status,
         "reasons": list(verdict.reasons),
+        "post_hoc": verdict.post_hoc,
+        "stands": verdict.stands,
         "flags": list(verdict.flags),
         "headline": verdict.headline,
         "against_reference_set": _ordering(verdict, study) if outcome == "orders" else None,
@@ -152,6 +154,7 @@ def relation_entry(found: RelationVerdict, *, config_digest: str) -> Record:
         "family_size": found.family.size,
         "verdict": found.status,
         "reasons": list(found.reasons),
+        "post_hoc": found.post_hoc,
         "headline": found.headline,
         "config_digest": config_digest,
     }

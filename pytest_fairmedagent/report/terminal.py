@@ -10,6 +10,7 @@ from pytest_fairmedagent.report.changed import baseline_lines
 from pytest_fairmedagent.report.compared import panel_lines
 from pytest_fairmedagent.report.contrasts import chance, contrast_lines, signed
 from pytest_fairmedagent.report.entries import of_run
+from pytest_fairmedagent.report.looked import bound_of, goes_on, looked_lines, more_draws
 from pytest_fairmedagent.report.numbers import registered
 from pytest_fairmedagent.report.outcomes import checked_lines, outcome_lines
 from pytest_fairmedagent.report.subgroups import subgroup_lines
@@ -18,6 +19,12 @@ from pytest_fairmedagent.report.wholes import wholes_by_place
 from pytest_fairmedagent.verdict.directed import OPPOSITE_ALPHA
 
 Record = dict[str, Any]
+
+# What is advised must work as it is printed; and what it costs is to be known before.
+_AGAIN = (
+    " On these draws that is a further look at half the level; --fairmed-fresh has the whole level."
+)
+_MORE = "in a run of more vignettes, or of more replicates"
 
 NARROWEST, WIDTH = 80, 104  # a narrow terminal; and what is still read as one line
 
@@ -52,6 +59,8 @@ def _run(record: Record, run: Record) -> Iterator[str]:
     if run["id"] is not None:
         when = "before" if run["registered"] else "after (post hoc)"
         yield f"        digest {run['plan_digest'][:12]}, registered {when} the first trial"
+    for line in looked_lines(run):
+        yield f"before  {line}"
     drawn = run["drawn"] + run["earlier"]
     sources = f"{run['drawn']} drawn now"
     if run["earlier"]:
@@ -203,7 +212,9 @@ def _dropped(record: Record, run: Record) -> Iterator[str]:
         for reason, count in sorted(reasons.items()):
             yield f"  {condition:<20} {count} x {reason}"
     if not run["complete"]:
-        yield "  the plan was not drawn to its end: the same command goes on where this one stopped"
+        yield (
+            f"  the plan was not drawn to its end: {goes_on(run)} goes on where this one stopped"
+        )
 
 
 def _closing(record: Record) -> Iterator[str]:
@@ -219,8 +230,11 @@ def _closing(record: Record) -> Iterator[str]:
     if judged:
         # Each run has families of its own; registered ones that were not run can reject nothing.
         names = {(contrast.get("run"), contrast["family"]) for contrast in judged}
-        alphas = sum(families[name]["alpha"] for _, name in names)
+        runs = {run.get("number"): run for run in record["runs"]}
         against = {e.get("run") for e in record.get("confounded", ()) if e.get("opposite")}
+        alphas = sum(
+            bound_of(runs.get(number, {}), name, families[name]["alpha"]) for number, name in names
+        )
         bound = min(1.0, alphas + OPPOSITE_ALPHA * len(against))
         shown = sum(c["verdict"] in ("EQUIVALENT", "IDENTICAL") for c in judged)
         word = "family" if len(names) == 1 else "families"
@@ -233,21 +247,29 @@ def _closing(record: Record) -> Iterator[str]:
     ]
     if seen:
         yield _visible(min(seen), max(seen))
-    yield from _needed([c for c in gating if c["verdict"] == "INCONCLUSIVE"])
+    yield from _needed(record, [c for c in gating if c["verdict"] == "INCONCLUSIVE"])
 
 
-def _needed(contrasts: list[Record]) -> Iterator[str]:
+def _needed(record: Record, contrasts: list[Record]) -> Iterator[str]:
     """Say what would have been needed where nothing was shown."""
     known = [c for c in contrasts if c["pairs_to_find"] is not None and c["pairs"]]
     if not known:
         return
     most = max(known, key=lambda c: c["pairs_to_find"])
     replicates = -(-most["pairs_to_find"] // most.get("variants", most["vignettes"]))
+    run = next((r for r in record["runs"] if r.get("number") == most.get("run")), {})
+    options = more_draws(
+        run or record["runs"][0],
+        int(replicates),
+        post_hoc=any(c.get("post_hoc", False) for c in known),
+    )
+    such = f"such as {options} with {cases(most)}, or more vignettes" if options else ""
+    again = "" if not options or "--fairmed-fresh" in options else _AGAIN
     here = max(c["pairs"] for c in known)
     yield (
         f"What would be needed: to find a gap of {most['gap_sought']:g} in every inconclusive "
         f"contrast takes {most['pairs_to_find']:.0f} replicate pairs each (here {here:.4g}), "
-        f"such as --fairmed-replicates={replicates:.0f} with {cases(most)}, or more vignettes."
+        f"{such or _MORE}.{again}"
     )
 
 

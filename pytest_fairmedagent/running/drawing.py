@@ -26,7 +26,7 @@ from pytest_fairmedagent.running.drawn import Drawn
 from pytest_fairmedagent.running.endpoints import Turns, held
 from pytest_fairmedagent.running.info import RunInfo, missing_reasons
 from pytest_fairmedagent.running.legs import Legs, Sizing, Undecided
-from pytest_fairmedagent.running.looking import Book, cases_digest, registration
+from pytest_fairmedagent.running.looking import Book, cases_digest, registration, tested
 from pytest_fairmedagent.running.opening import Opened, opened, remembered
 from pytest_fairmedagent.running.sampler import Progress, Sampler
 from pytest_fairmedagent.running.schedule import draws_of, keys_of
@@ -100,7 +100,7 @@ class Drawing:
         # Offline nothing is drawn again, so what was lost then is missing now as it was then.
         stored = self.store.load(run, places.values(), failed=self.offline)
         if self.only_fresh:
-            _refuse_old(run, stored)
+            _refuse_old(run, stored, offline=self.offline)
         self._stored = frozenset(stored)
         self._drawn = Drawn(self.store, run, places, digest, clusters_of(self.vignettes))
         self._legs = Legs(
@@ -185,6 +185,7 @@ class Drawing:
                 "replicates": plan.replicates,
                 "model": self.model.name,
                 "seed": run.seed,
+                "tested": tested(self._opened.configuration),
             },
             fresh=bool(self.fresh),
         )
@@ -280,13 +281,18 @@ class Drawing:
             price=str(self.budget.price or ""),
             concurrency=how,
             fresh=bool(self.fresh),
+            offline=self.offline,
+            only_fresh=self.only_fresh,
         )
 
 
-def _refuse_old(run: Run, stored: Mapping[Draw, tuple[Trajectory, int, float]]) -> None:
+def _refuse_old(
+    run: Run, stored: Mapping[Draw, tuple[Trajectory, int, float]], *, offline: bool
+) -> None:
     """Raise PlanError where draws of another start would be judged."""
     old = sum(origin != run.id for _, origin, _ in stored.values())
     if old or run.finished is not None:
         many = f"{old} of them belong to an earlier run"
         why = many if old else "this run was judged before"
-        raise PlanError(f"this plan judges fresh draws only, and {why}.\n  Use --fairmed-fresh.")
+        what = "--fairmed-fresh in place of --fairmed-offline" if offline else "--fairmed-fresh"
+        raise PlanError(f"this plan judges fresh draws only, and {why}.\n  Use {what}.")

@@ -31,7 +31,8 @@ class RunInfo:
     and tokens of `--fairmed-concurrency auto`, else None), `lowest` (the fewest that a rate limit
     left), `shared_with` (other runs that asked the same server) and `notes`, sentences of these.
     `ledger` is what was said of these draws before, `starts` are the starts of this design in the
-    store; both are filled in when the run is judged. `fresh` tells that it was asked to draw anew.
+    store; both are filled in when the run is judged. `fresh` tells that it was asked to draw anew,
+    `offline` that it was to draw nothing, `only_fresh` that its plan judges fresh draws only.
     """
 
     id: int | None
@@ -68,6 +69,8 @@ class RunInfo:
     calls_found: int = 0
     calls_made: int = 0
     fresh: bool = False
+    offline: bool = False
+    only_fresh: bool = False
     ledger: Earlier = NOTHING
     starts: tuple[Start, ...] = ()
 

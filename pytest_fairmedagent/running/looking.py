@@ -6,6 +6,7 @@ What may be claimed is decided in `verdict.looks`; here entries are written and 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -47,7 +48,7 @@ class Start:
 
     `outcome` is "red" (a DISPARITY was given), "green" (verdicts, and none of them is), "unknown"
     (judged before there was a ledger), or "" where nothing has been judged yet. `same` tells that
-    it tested the configuration of this run, `this` that its draws are those of this run.
+    it tested what this run tests, `this` that its draws are those of this run.
     """
 
     run: int
@@ -220,6 +221,16 @@ def _said(given: Given) -> Said:
     )
 
 
+def tested(configuration: Mapping[str, object]) -> str:
+    """Hex SHA-256 of what is tested: how many ask at once is no part of it."""
+    text = json.dumps({k: v for k, v in configuration.items() if k != "workers"}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _tested(entry: Entry) -> str:
+    return str(entry.content.get("tested") or entry.place.configuration)
+
+
 def starts_of(entries: Sequence[Entry], place: Place) -> tuple[Start, ...]:
     """Return the starts among the entries of one design, one for each series, in order."""
     first: dict[int, Entry] = {}
@@ -236,12 +247,13 @@ def starts_of(entries: Sequence[Entry], place: Place) -> tuple[Start, ...]:
                 outcomes[series] = "red"
             elif outcomes.get(series) != "red":
                 outcomes[series] = "green"
+    here = first.get(place.series)
     return tuple(
         Start(
             entry.place.run,
             entry.created,
             outcomes.get(series, ""),
-            entry.place.configuration == place.configuration,
+            here is not None and _tested(entry) == _tested(here),
             series == place.series,
         )
         for series, entry in first.items()

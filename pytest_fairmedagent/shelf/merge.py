@@ -16,6 +16,7 @@ from pytest_fairmedagent.files.record_row import Row, trajectory_of
 from pytest_fairmedagent.running.info import RunInfo
 from pytest_fairmedagent.shelf.shards import Shard, check_alike, read_shard
 from pytest_fairmedagent.study import Study
+from pytest_fairmedagent.verdict.looks import together
 
 Place = tuple[str, str, int]
 
@@ -175,4 +176,8 @@ def _info(shards: Sequence[Shard], rows: Mapping[Place, Row], whole: int) -> Run
         store_bytes=0,  # there is no one store
         calls_found=sum(info.calls_found for info in infos),
         calls_made=sum(info.calls_made for info in infos),
+        fresh=any(info.fresh for info in infos),
+        offline=all(info.offline for info in infos),
+        ledger=together([info.ledger for info in infos]),
+        starts=max((info.starts for info in infos), key=len),
     )

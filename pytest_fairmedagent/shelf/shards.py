@@ -12,6 +12,8 @@ from pytest_fairmedagent.errors import FileFormatError, PlanError
 from pytest_fairmedagent.files.record_row import Row
 from pytest_fairmedagent.files.records import RecordSource
 from pytest_fairmedagent.running.info import RunInfo, digest_of
+from pytest_fairmedagent.running.looking import Start
+from pytest_fairmedagent.verdict.looks import earlier_of
 
 SCHEMA = 1  # of the run records that can be read here
 
@@ -64,7 +66,10 @@ def read_shard(path: Path) -> Shard:
                 for c in header["outcomes"]  # that are no actions
             ),
         )
-        info = RunInfo(**{field.name: run[field.name] for field in fields(RunInfo)})
+        given = {field.name: run[field.name] for field in fields(RunInfo)}
+        given["ledger"] = earlier_of(run["ledger"])
+        given["starts"] = tuple(Start(**start) for start in run["starts"])
+        info = RunInfo(**given)
         whole = plan.digest == run["plan_digest"] and info.config_digest == digest_of(
             info.configuration
         )

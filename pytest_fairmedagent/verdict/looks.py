@@ -13,12 +13,15 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pytest_fairmedagent.domain import Contrast, Family, Plan
 from pytest_fairmedagent.relations.words import p_value
 from pytest_fairmedagent.verdict.relation import RelationVerdict
 from pytest_fairmedagent.verdict.result import CLEARED, DECIDED, DISPARITY, INCONCLUSIVE, Verdict
 from pytest_fairmedagent.verdict.swaps import SwapVerdict
+
+HALVED = 20  # looks, each at half the level of the one before
 
 FRESH = "the same command with --fairmed-fresh"
 
@@ -301,10 +304,29 @@ def _looked(
         number,
         here[0],
         family.alpha,
-        family.alpha / 2 ** (number - 1) if spent else family.alpha,
-        family.alpha * (2 - 2 ** (1 - number)) if spent else family.alpha,
+        spends(family.alpha, number) if spent else family.alpha,
+        bound_after(family.alpha, number) if spent else family.alpha,
         tuple(dict.fromkeys(replicates for replicates, _ in before)),
     )
+
+
+def spends(alpha: float, number: int) -> float:
+    """Return what look `number` (from 1) spends of `alpha`: each half of the one before.
+
+    From HALVED on less by less, for a level that a number can no longer hold ends in an error: with
+    k looks since then, 1 / (k (k + 1)) of what halving would have left for all of them together.
+    """
+    if number <= HALVED:
+        return alpha / 2 ** (number - 1)
+    k = number - HALVED
+    return alpha / 2 ** (HALVED - 1) / (k * (k + 1))
+
+
+def bound_after(alpha: float, number: int) -> float:
+    """Return what the looks up to `number` spend together: less than 2 alpha, however many."""
+    if number <= HALVED:
+        return alpha * (2 - 2.0 ** (1 - number))
+    return alpha * (2 - 2.0 ** (1 - HALVED) / (number - HALVED + 1))
 
 
 def _same_draws(claim: Claim, said: Said) -> bool:
@@ -317,6 +339,41 @@ def _same_draws(claim: Claim, said: Said) -> bool:
 
 def _stood(contrast: Contrast, said: Said) -> Stood:
     return Stood(contrast, said.status, said.look, said.at[0], said.p)
+
+
+def together(parts: Sequence[Earlier]) -> Earlier:
+    """Return what bears on the whole of which each part was judged by itself.
+
+    The latest look at a family counts for all of it, and what is said of a contrast in any part.
+    """
+    latest: dict[str, Looked] = {}
+    for looked in (looked for part in parts for looked in part.families):
+        found = latest.setdefault(looked.family, looked)
+        if looked.number > found.number:
+            latest[looked.family] = looked
+    return Earlier(
+        all(part.known for part in parts),
+        tuple(latest.values()),
+        tuple(dict.fromkeys(late for part in parts for late in part.post_hoc)),
+        tuple(dict.fromkeys(stood for part in parts for stood in part.stands)),
+        tuple(dict.fromkeys(stood for part in parts for stood in part.passed)),
+    )
+
+
+def earlier_of(data: Mapping[str, Any]) -> Earlier:
+    """Return what a record has kept of it. Raises KeyError and TypeError for what is none."""
+
+    def stood(entry: Mapping[str, Any]) -> Stood:
+        return Stood(**{**entry, "contrast": Contrast(**entry["contrast"])})
+
+    return Earlier(
+        data["known"],
+        tuple(Looked(**{**one, "before": tuple(one["before"])}) for one in data["families"]),
+        tuple(Afterwards(Contrast(**one["contrast"]), one["plan"]) for one in data["post_hoc"]),
+        tuple(map(stood, data["stands"])),
+        tuple(map(stood, data["passed"])),
+        data["advice"],
+    )
 
 
 def at_level(family: Family, before: Earlier) -> Family:

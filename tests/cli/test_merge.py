@@ -217,12 +217,15 @@ def test_a_disparity_that_does_not_gate_is_not_red(job, merged):
 def test_a_look_or_a_plan_made_afterwards_in_one_job_counts_for_all(job, merged):
     shards = [job(of_swap(swap)) for swap in SWAPS]
     record = json.loads(shards[1].read_text("utf-8"))
+    [looked] = record["runs"][0]["ledger"]["families"]
+    looked.update(number=2, level=0.025, bound=0.075, before=[3])
     record["runs"][0].update(earlier_looks=[3], registered=False)
     _, found = merged(shards[0], job.write(record))
     assert found["runs"][0]["earlier_looks"] == [3]
     assert found["runs"][0]["registered"] is False
-    assert found["verdicts"]["DISPARITY"] == 0
-    assert "post hoc" in found["contrasts"][0]["headline"]
+    assert found["runs"][0]["ledger"]["families"] == [looked]
+    assert {contrast["alpha"] for contrast in found["contrasts"]} == {0.025}
+    assert "look 2 at 0.025" in found["contrasts"][0]["headline"]
 
 
 def test_an_unfinished_job_leaves_its_contrasts_unmeasured(job, merged):

@@ -177,18 +177,17 @@ def test_fresh_draws_where_none_are_drawn_are_refused_at_the_start(
     result.stderr.fnmatch_lines([f"ERROR: PlanError: --fairmed-fresh *{told}*"])
 
 
-def test_more_replicates_after_a_look_are_post_hoc_and_do_not_gate(
+def test_more_replicates_after_a_look_are_a_look_at_half_the_level(
     pytester: pytest.Pytester, gate: Run, record: Record
 ) -> None:
     pytester.makepyfile(WIDE)
     assert gate("--fairmed-replicates=6", model=BIASED).parseoutcomes() == {"failed": 1}
     result = gate("--fairmed-replicates=8", "--fairmed-report=out.json", model=BIASED)
-    assert result.parseoutcomes() == {"inconclusive": 1}
+    assert result.parseoutcomes() == {"failed": 1}
     [contrast] = record()["contrasts"]
     assert contrast["p_adjusted"] < 0.001
-    assert contrast["reasons"][0].startswith(
-        "post hoc: it would be DISPARITY, but these draws were judged before at R=6"
-    )
+    assert contrast["alpha"] == 0.025
+    assert record()["runs"][0]["earlier_looks"] == [6]
     assert record()["runs"][0]["drawn"] == 5 * 8 * 2
     result = gate("--fairmed-replicates=8", "--fairmed-fresh", model=BIASED)
     assert result.parseoutcomes() == {"failed": 1}

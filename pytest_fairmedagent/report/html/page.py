@@ -17,6 +17,7 @@ from pytest_fairmedagent.report.html.parts import (
     set_apart,
     subgroups,
 )
+from pytest_fairmedagent.report.looked import goes_on, looked_lines
 from pytest_fairmedagent.report.sentences import count, run_names, sentences
 from pytest_fairmedagent.report.text import tame
 from pytest_fairmedagent.verdict import SEVERITY
@@ -136,6 +137,8 @@ def _run(
         "relations": mine("relations") if record.get("relations") else [],
         "subgroups": subgroups(record, run),
         "looks": run.get("looks") or [],
+        "before": looked_lines(run),
+        "goes_on": goes_on(run),
         "notes": (run.get("concurrency") or {}).get("notes") or [],
         "controls": of_run(record, "controls", run),
         "guards": list(_guards(of_run(record, "guards", run))),
