@@ -68,10 +68,10 @@ def seeded(*cell: float) -> np.random.Generator:
 def arm(rate: Any, runs: int, rng: np.random.Generator) -> Any:
     """Answers of whole trajectories, `(n_vignettes, runs, n_actions)`."""
     size = (len(rate), runs)
-    own = rng.standard_normal((*size, ACTIONS))
-    common = rng.standard_normal((*size, 1))
-    latent = math.sqrt(1 - LATENT) * own + math.sqrt(LATENT) * common
-    return (special.ndtr(latent) < rate[:, None, :]).astype(np.float32)
+    own = rng.standard_normal((*size, ACTIONS), dtype=np.float32)
+    common = rng.standard_normal((*size, 1), dtype=np.float32)
+    latent = np.float32(math.sqrt(1 - LATENT)) * own + np.float32(math.sqrt(LATENT)) * common
+    return (latent < special.ndtri(rate)[:, None, :].astype(np.float32)).astype(np.float32)
 
 
 def relabellings(v: int, m: int, n: int, rng: np.random.Generator) -> Any:

@@ -1,8 +1,9 @@
 """Before the run: what gap a design finds, by the rule that will decide.
 
-A design is `n_pairs` replicate pairs (`effective_pairs` for unequal arms) on `n_vignettes`, each an
-own vignette where that is not given. Chances are over agents of the law in `stats.law` with the
-floor given, the reference's. Take the upper end of a measured floor, or the plan is too hopeful.
+A design is `n_pairs` replicate pairs (`effective_pairs` for unequal arms) on `n_vignettes`. Chances
+are over agents of the law in `stats.law` with the floor given, the reference's. Without
+`n_vignettes` the answer is the plain formula of one contrast at alpha / `n_members`, whatever the
+rule (`stats.formula`). Take the upper end of a measured floor, or the plan is too hopeful.
 
 `n_members` contrasts in swaps of `n_actions` each share `alpha`: a swap is tested as a whole at its
 share, and its actions are named at the same level. To find a gap in one action is to have it named;
@@ -21,6 +22,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from . import formula
 from ._check import fraction, one_of, positive, whole
 from .cuts import correlation, cuts, normals
 from .law import moments
@@ -69,8 +71,10 @@ def power_of_gap(
         raise ValueError(f"gap: expected a gap in -1..1, got {gap}")
     rule = _rule(alpha, n_members, n_actions, ratio, kind)
     n_pairs = positive("n_pairs", n_pairs)
-    v = n_pairs if n_vignettes is None else positive("n_vignettes", n_vignettes)
     floor = fraction("floor", floor, ends=True)
+    if n_vignettes is None:
+        return formula.gap_power(abs(float(gap)), floor, n_pairs, alpha / n_members)
+    v = positive("n_vignettes", n_vignettes)
     return _chance(abs(float(gap)), floor, v, replicates_of(n_pairs, v, ratio), rule, every)
 
 
@@ -93,7 +97,9 @@ def smallest_detectable_gap(
     """
     rule, power = _rule(alpha, n_members, n_actions, ratio, kind), fraction("power", power)
     floor, n_pairs = fraction("floor", floor, ends=True), positive("n_pairs", n_pairs)
-    v = n_pairs if n_vignettes is None else positive("n_vignettes", n_vignettes)
+    if n_vignettes is None:
+        return formula.smallest_gap(floor, n_pairs, alpha / n_members, power)
+    v = positive("n_vignettes", n_vignettes)
     return _smallest(floor, v, replicates_of(n_pairs, v, ratio), rule, every, power)
 
 
@@ -112,8 +118,8 @@ def pairs_for_gap(
 ) -> float:
     """Pairs at which `power_of_gap` reaches `power`, at the next whole replicate; inf for none.
 
-    Without `n_vignettes`, the number of vignettes of one replicate each. `replicates_of` tells the
-    replicates. ValueError for numbers out of range.
+    Without `n_vignettes` not rounded. `replicates_of` tells the replicates. ValueError for numbers
+    out of range.
     """
     if not -1 <= gap <= 1:
         raise ValueError(f"gap: expected a gap in -1..1, got {gap}")
@@ -123,7 +129,7 @@ def pairs_for_gap(
         return math.inf
     each = 2 * ratio / (1 + ratio)
     if n_vignettes is None:
-        return first_whole(lambda v: _chance(gap, floor, v, 1, rule, every) >= power, MOST_PAIRS)
+        return formula.gap_pairs(gap, floor, alpha / n_members, power)
     v = whole("n_vignettes", n_vignettes)
     most = MOST_PAIRS // v if kind != "e_process" else MOST_ROUNDS
     return first_whole(lambda r: _chance(gap, floor, v, r, rule, every) >= power, most) * v * each
