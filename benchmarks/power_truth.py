@@ -143,12 +143,12 @@ def _found_by_rounds(agent: Agent, v: int, m: int, rng: np.random.Generator) -> 
 def gaps_seen(datasets: int) -> Iterator[tuple[str, float, float, float]]:
     """The smallest gap that each design promises to find, and how often it is found."""
     for kind in KINDS:
-        for ratio in (1, 2) if kind != "e" else (1,):
-            for v in SIZES:
-                for m in (2, 4, 10, 40) if kind != "gs" else (4, 10, 40):
-                    for floor in FLOORS:
-                        for every in (False, True):
-                            yield from _gap_seen(kind, ratio, v, m, floor, every, datasets)
+        ratio = 1 if kind == "e" else 2
+        for v in SIZES:
+            for m in (2, 10, 40) if kind == "fixed" else (10, 40):
+                for floor in FLOORS:
+                    for every in (False, True):
+                        yield from _gap_seen(kind, ratio, v, m, floor, every, datasets)
 
 
 def _gap_seen(
@@ -171,7 +171,7 @@ def replicates_advised(datasets: int) -> Iterator[tuple[str, float, float, float
     for kind in KINDS:
         for v in SIZES:
             for floor in FLOORS:
-                for gap in (0.05, 0.10, 0.15, 0.20):
+                for gap in (0.05, 0.10, 0.20):
                     for every in (False, True):
                         ratio = 1 if kind == "e" else 2
                         yield from _advised(kind, v, floor, gap, every, ratio, datasets)

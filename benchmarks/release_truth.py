@@ -134,15 +134,15 @@ def main() -> None:
         "",
         f"Written by `python -m benchmarks release_truth --datasets {arguments.datasets}`; 64 "
         "vignettes, 18 contrasts, margin .05, first leg 10, cap 40, chance asked for .8.",
-        "`cleared`: all 18 EQUIVALENT. `red`: any swap at its share of .05. `one`: a contrast at the "
-        "margin EQUIVALENT; `some`: at least one of them.",
+        "`cleared`: all 18 EQUIVALENT. `red`: any swap at its share of .05. `one`: a contrast at "
+        "the margin EQUIVALENT; `some`: at least one of them.",
         "",
         "| plan | agent | floor | R: median (5 to 95 %) | refused | cleared | red | one | some |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     print("\n".join(lines), flush=True)
     for fixed in (True, False):
-        for at_margin in (0, 1, SWAPS * ACTIONS):
+        for at_margin in (0,) if fixed else (0, 1, SWAPS * ACTIONS):
             for floor in FLOORS:
                 lines.append(row(floor, at_margin, fixed, arguments.datasets))
                 print(lines[-1], flush=True)

@@ -125,7 +125,7 @@ def provable_margin(
 ) -> float:
     """Smallest margin, above 0, that all contrasts are shown inside with this power.
 
-    1 or more where none is. See `chance_to_certify_all`.
+    1 or more where none is. See `chance_to_certify_all`; ValueError as there.
     """
     power = fraction("power", power)
     law = _law(floors, n_vignettes, replicates, n_swaps, alpha, ratio, gs, measured=False)
@@ -144,7 +144,10 @@ def replicates_to_certify_all(
     measured: bool = False,
     most: int = 2**20,
 ) -> float:
-    """Fewest replicates at which `chance_to_certify_all` reaches `power`; inf above `most`."""
+    """Fewest replicates at which `chance_to_certify_all` reaches `power`; inf above `most`.
+
+    See there, ValueError too.
+    """
 
     def enough(replicates: int) -> bool:
         found = chance_to_certify_all(

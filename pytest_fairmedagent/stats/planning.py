@@ -145,7 +145,10 @@ def effective_pairs(n_vignettes: int, m: float, n: float) -> float:
 
 
 def replicates_of(n_pairs: float, n_vignettes: float, ratio: float = 1.0) -> float:
-    """Draws of a swap per vignette, not rounded, that make so many effective pairs."""
+    """Draws of a swap per vignette, not rounded, that make so many effective pairs.
+
+    ZeroDivisionError without vignettes.
+    """
     return n_pairs * (1 + ratio) / (2 * ratio * n_vignettes)
 
 
