@@ -64,21 +64,21 @@ def one_run(floor: float, at_margin: int, rng: np.random.Generator, fixed: bool)
         swap, action = divmod(number, ACTIONS)
         rates[swap][:, action] = shifted(p[:, action], MARGIN)
     ratio = 1 if fixed else 2
-    most = FIRST if fixed else CAP
-    reference = arm(p, most * ratio, rng)
-    swaps = [arm(rate, most, rng) for rate in rates]
+    legs = [arm(p, FIRST * ratio, rng), *(arm(rate, FIRST, rng) for rate in rates)]
     replicates: int | None = FIRST
     if not fixed:
-        legs = [reference[:, : FIRST * ratio], *(x[:, :FIRST] for x in swaps)]
         replicates, _ = settled(np.concatenate(legs, axis=1))
     if replicates is None:
         return {"replicates": math.nan, "inside": np.zeros(SWAPS * ACTIONS, dtype=bool), "red": 0}
-    y = reference[:, : replicates * ratio]
+    more = replicates - FIRST
+    if more:
+        later = [arm(p, more * ratio, rng), *(arm(rate, more, rng) for rate in rates)]
+        legs = [np.concatenate(pair, axis=1) for pair in zip(legs, later, strict=True)]
+    y, *swaps = legs
     inside, red = [], False
     if (replicates, ratio) not in _LABELS:
         _LABELS[replicates, ratio] = relabellings(V, replicates, replicates * ratio, seeded(1))
     for x in swaps:
-        x = x[:, :replicates]
         inside.append(equivalent(x, y))
         if not at_margin:
             red |= swap_p(x, y, _LABELS[replicates, ratio])[0] <= ALPHA / SWAPS
@@ -141,8 +141,8 @@ def main() -> None:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     print("\n".join(lines), flush=True)
-    for fixed in (True, False):
-        for at_margin in (0,) if fixed else (0, 1, SWAPS * ACTIONS):
+    for fixed in (False, True):
+        for at_margin in (0,) if fixed else (0, SWAPS * ACTIONS, 1):
             for floor in FLOORS:
                 lines.append(row(floor, at_margin, fixed, arguments.datasets))
                 print(lines[-1], flush=True)

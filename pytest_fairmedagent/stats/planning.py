@@ -184,10 +184,20 @@ def _rule(alpha: float, n_members: int, n_actions: int, ratio: float, kind: str)
 def _smallest(
     floor: float, v: float, replicates: float, rule: Rule, every: bool, power: float
 ) -> float:
+    # About where the plain formula has it, so that the search need not begin with all gaps.
+    pairs = 2 * rule.ratio / (1 + rule.ratio) * v * replicates
+    about = formula.smallest_gap(floor, pairs, rule.level / rule.n_actions, power)
     low, high = 0.0, 0.98
-    if _chance(high, floor, v, replicates, rule, every) < power:
+    for guess in (0.4 * about, 0.8 * about, 1.2 * about):
+        if not low < guess < high:
+            continue
+        if _chance(guess, floor, v, replicates, rule, every) >= power:
+            high = guess
+            break
+        low = guess
+    if high == 0.98 and _chance(high, floor, v, replicates, rule, every) < power:
         return 1.0
-    while high - low > 2e-4:
+    while high - low > 5e-4:
         middle = (low + high) / 2
         enough = _chance(middle, floor, v, replicates, rule, every) >= power
         low, high = (low, middle) if enough else (middle, high)
