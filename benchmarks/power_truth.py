@@ -68,10 +68,10 @@ def seeded(*cell: float) -> np.random.Generator:
 def arm(rate: Any, runs: int, rng: np.random.Generator) -> Any:
     """Answers of whole trajectories, `(n_vignettes, runs, n_actions)`."""
     size = (len(rate), runs)
-    own = rng.standard_normal((*size, ACTIONS))
-    common = rng.standard_normal((*size, 1))
-    latent = math.sqrt(1 - LATENT) * own + math.sqrt(LATENT) * common
-    return (special.ndtr(latent) < rate[:, None, :]).astype(np.float32)
+    own = rng.standard_normal((*size, ACTIONS), dtype=np.float32)
+    common = rng.standard_normal((*size, 1), dtype=np.float32)
+    latent = np.float32(math.sqrt(1 - LATENT)) * own + np.float32(math.sqrt(LATENT)) * common
+    return (latent < special.ndtri(rate)[:, None, :].astype(np.float32)).astype(np.float32)
 
 
 def relabellings(v: int, m: int, n: int, rng: np.random.Generator) -> Any:
@@ -143,12 +143,12 @@ def _found_by_rounds(agent: Agent, v: int, m: int, rng: np.random.Generator) -> 
 def gaps_seen(datasets: int) -> Iterator[tuple[str, float, float, float]]:
     """The smallest gap that each design promises to find, and how often it is found."""
     for kind in KINDS:
-        for ratio in (1, 2) if kind != "e" else (1,):
-            for v in SIZES:
-                for m in (2, 4, 10, 40) if kind != "gs" else (4, 10, 40):
-                    for floor in FLOORS:
-                        for every in (False, True):
-                            yield from _gap_seen(kind, ratio, v, m, floor, every, datasets)
+        ratio = 1 if kind == "e" else 2
+        for v in SIZES:
+            for m in (2, 10, 40) if kind == "fixed" else (10, 40):
+                for floor in FLOORS:
+                    for every in (False, True):
+                        yield from _gap_seen(kind, ratio, v, m, floor, every, datasets)
 
 
 def _gap_seen(
@@ -171,7 +171,7 @@ def replicates_advised(datasets: int) -> Iterator[tuple[str, float, float, float
     for kind in KINDS:
         for v in SIZES:
             for floor in FLOORS:
-                for gap in (0.05, 0.10, 0.15, 0.20):
+                for gap in (0.05, 0.10, 0.20):
                     for every in (False, True):
                         ratio = 1 if kind == "e" else 2
                         yield from _advised(kind, v, floor, gap, every, ratio, datasets)
@@ -196,7 +196,7 @@ def certified(datasets: int) -> Iterator[tuple[str, float, float, float]]:
     """How often one contrast, and all 18, are EQUIVALENT where nothing differs."""
     for ratio in (1, 2):
         for v in SIZES:
-            for m in (4, 10, 40):
+            for m in (4, 10, 40) if ratio == 2 else (10,):
                 for floor in FLOORS:
                     yield from _certified(ratio, v, m, floor, datasets)
 
@@ -246,20 +246,21 @@ def _inside(
 ) -> bool:
     p, _ = Agent(floor, 0.0, 0).rates(v, rng)
     n, k = m * ratio, ACTIONS if all_ else 1
-    y = arm(p, n, rng).sum(axis=1)[:, :k]
-    for _ in range(SWAPS if all_ else 1):
-        x = arm(p, m, rng).sum(axis=1)[:, :k]
-        for action in range(k):
-            test = stats.tost(
-                stats.stratified_test(
-                    x[:, action].astype(int), [m] * v, y[:, action].astype(int), [n] * v
-                ),
-                margin=margin,
-                alpha=ALPHA,
-            )
-            if not test.equivalent:
-                return False
-    return True
+    y = arm(p, n, rng)[..., :k]
+    return all(
+        equivalent(arm(p, m, rng)[..., :k], y, margin).all() for _ in range(SWAPS if all_ else 1)
+    )
+
+
+def equivalent(x: Any, y: Any, margin: float) -> Any:
+    """EQUIVALENT by action: the 90 % interval, pooled floor plus one, inside the margin."""
+    v, m, n = len(x), x.shape[1], y.shape[1]
+    k, j = x.sum(axis=1), y.sum(axis=1)
+    s, size = k + j, m + n
+    weight = v * m * n / size
+    null_var = (m * n * s * (size - s) / (size * size * (size - 1))).sum(axis=0)
+    gap = (k / m - j / n).mean(axis=0)
+    return np.abs(gap) + 1.6448536 * np.sqrt(null_var + 0.25) / weight < margin
 
 
 def table(head: str, rows: list[tuple[str, float, float, float]]) -> list[str]:
@@ -280,20 +281,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--datasets", type=int, default=600)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--part", choices=("gaps", "replicates", "margins"))
     arguments = parser.parse_args()
     start = time.monotonic()
-    parts = [
+    parts: list[tuple[str, str, str, Any]] = [
         (
+            "gaps",
             "## The smallest gap that is found with power .8",
             "| looks | moved actions | floor | V x R | reference | gap ",
             gaps_seen,
         ),
         (
+            "replicates",
             "## Replicates that find a gap with power .8, where 2 to 40 do",
             "| looks | moved actions | floor | gap | V | R | reference ",
             replicates_advised,
         ),
         (
+            "margins",
             "## The smallest margin that is shown with power .8 if nothing differs",
             "| contrasts | floor | V x R | reference | margin ",
             certified,
@@ -307,7 +312,9 @@ def main() -> None:
         "`reference` is its draws for each of a swap's (2 where the identical arm is pooled).",
         "",
     ]
-    for title, head, cells in parts:
+    for part, title, head, cells in parts:
+        if arguments.part not in (None, part):
+            continue
         rows = list(cells(arguments.datasets))
         lines += [title, "", *table(head, rows)]
         print("\n".join(lines[-len(rows) - 6 :]), flush=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Set
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,9 @@ from pytest_fairmedagent.plugin.items import agent_seen_by, brings_its_agent
 from pytest_fairmedagent.plugin.options import drop_defaults
 from pytest_fairmedagent.plugin.parametrise import NOTES
 from pytest_fairmedagent.plugin.session import registry_of, run_of
-from pytest_fairmedagent.relations.certify import KINDS, certification, ratio_of
+from pytest_fairmedagent.relations.certify import certification
+from pytest_fairmedagent.relations.needs import seen
 from pytest_fairmedagent.report.written import check_formats
-from pytest_fairmedagent.stats import effective_pairs, smallest_detectable_gap
 from pytest_fairmedagent.verdict import planned_looks
 
 
@@ -154,39 +155,26 @@ def _looks_line(plan: Plan) -> list[str]:
 
 
 def _power_line(plan: Plan, family: Family, floor: float) -> str:
-    """Return what a family can find and rule out, by the rule that will decide."""
-    replicates, size = family.replicates, len([a for a in family.actions if a in plan.actions])
+    """Return what a family can find and what it can rule out, by the rule that will decide."""
+    replicates, cases = family.replicates, family.n_pooled
     if plan.first_leg and replicates > plan.first_leg:
         replicates = plan.first_leg
-    ratio = ratio_of(plan) if plan.sequential != "e" else 1.0
-    cases = family.n_pooled
-
-    def seen(every: bool) -> float:
-        return smallest_detectable_gap(
-            floor,
-            effective_pairs(cases, replicates, replicates * ratio),
-            n_vignettes=cases,
-            alpha=family.alpha,
-            n_members=family.size,
-            n_actions=max(1, size),
-            ratio=ratio,
-            kind=KINDS[plan.sequential],
-            every=every,
-        )
-
-    both = f"{seen(False):.2f} in one action" + (
-        f" or {seen(True):.2f} in all {size} of a swap" if size > 1 else ""
-    )
-    at = f" with {replicates} replicates" if replicates != family.replicates else ""
-    text = (
-        f"fairmed: family {family.name} ({family.size}): at a floor of {floor} it can find gaps of "
-        f"{both}{at} (power .8)"
-    )
+    find = partial(seen, plan, family, floor=floor, n_vignettes=cases, replicates=replicates)
+    n_actions = len([action for action in family.actions if action in plan.actions])
+    text = f"fairmed: family {family.name} ({family.size}): at a floor of {floor} it can find gaps "
+    text += f"of {find():.2f} in one action"
+    if n_actions > 1:
+        text += f" or {find(every=True):.2f} in all {n_actions} of a swap"
+    if replicates != family.replicates:
+        text += f" with {replicates} replicates"
+    text += " (power .8)"
     if family.margin is None:
         return f"{text} and, without a margin, certify nothing"
     chance = certification(plan, family, floor=floor, target=0.0).chance
+    most = "at most " if replicates != family.replicates else ""
     return (
-        f"{text}; chance to certify all inside ±{family.margin:g} if nothing differs: {chance:.2f}"
+        f"{text}; chance to certify all inside ±{family.margin:g} if nothing differs: "
+        f"{most}{chance:.2f}"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pytest_fairmedagent.report.claims import sized_line
 from pytest_fairmedagent.report.looked import looked_lines
 from pytest_fairmedagent.report.numbers import chance, ends, rate, registered, signed, whole
 from pytest_fairmedagent.report.sentences import count, run_names
@@ -124,5 +125,7 @@ def _looks(record: Record) -> Iterator[str]:
         if run.get("looks"):
             looks = ", ".join(map(str, run["looks"]))
             yield f"{whose}looked at after R = {looks}; {whole(run['saved'])} trajectories saved"
+        if run.get("sized"):
+            yield f"{whose}replicates: {sized_line(run)}"
         if run.get("ended"):
             yield f"{whose}ended after {run['replicates']} whole rounds: {code(run['ended'])}"

@@ -78,14 +78,28 @@ def plan_record(
             "text": str(aim),
         },
         "budget": vars(budget) if budget else None,
-        "designs": [{**_design(d, gate, margin, floor), "chosen": d == chosen} for d in designs],
+        "designs": [
+            {
+                **_design(d, gate, margin),
+                "detectable_by_action": _by_action(d, gate, floor) if d == chosen else {},
+                "chosen": d == chosen,
+            }
+            for d in designs
+        ],
         "simulated": None if operating is None else _operating(operating),
     }
     cleaned: Record = plain(record)
     return cleaned
 
 
-def _design(design: Design, gate: Gate, margin: float | None, floor: PlanningFloor) -> Record:
+def _by_action(design: Design, gate: Gate, floor: PlanningFloor) -> Record:
+    return {
+        action: _at(gate, rate).detectable(design.n_vignettes, design.replicates)
+        for action, (rate, _, _) in floor.actions.items()
+    }
+
+
+def _design(design: Design, gate: Gate, margin: float | None) -> Record:
     vignettes, replicates = design.n_vignettes, design.replicates
     sent, got = design.tokens
     all_inside = None
@@ -105,10 +119,6 @@ def _design(design: Design, gate: Gate, margin: float | None, floor: PlanningFlo
         "detectable_in_all": gate.detectable(vignettes, replicates, every=True),
         "provable_margin": gate.provable(vignettes, replicates),
         "chance_to_show_all": all_inside,
-        "detectable_by_action": {
-            action: _at(gate, rate).detectable(vignettes, replicates)
-            for action, (rate, _, _) in floor.actions.items()
-        },
     }
 
 

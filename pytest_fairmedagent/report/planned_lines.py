@@ -129,7 +129,8 @@ def _simulated(record: Record, chosen: Record) -> Iterator[str]:
     yield (
         f"Simulated, {found['datasets']} times by the rule of a swap: {what} "
         f"{found['disparity']:.3f} ± {2 * found['disparity_se']:.3f}{shown}; "
-        f"{found['mean_replicates']:.1f} of {chosen['replicates']} replicates were drawn on average."
+        f"{found['mean_replicates']:.1f} of {chosen['replicates']} replicates were drawn on "
+        "average."
     )
     rate, se = found["disparity"], found["disparity_se"]
     if found["gap"] and rate + 2 * se < record["gate"]["power"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
+from pytest_fairmedagent.report.claims import claim_of_equivalence
 from pytest_fairmedagent.report.contrasts import chance
 from pytest_fairmedagent.report.numbers import measured
 from pytest_fairmedagent.report.wholes import unnamed
@@ -114,7 +115,8 @@ def _said(record: Record, name: Name) -> str:
     text = "; ".join(parts)
     if not found and not somewhere:
         text += "; none was shown to differ"
-    return f"{text[0].upper()}{text[1:]}."
+    claim = claim_of_equivalence(len(shown), len(gating), {c["alpha"] for c in gating})
+    return f"{text[0].upper()}{text[1:]}. {claim}".rstrip()
 
 
 def _unsaid(record: Record, name: Name) -> str:

@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from pytest_fairmedagent.report.changed import baseline_lines
+from pytest_fairmedagent.report.claims import claim_of_equivalence, sized_line
 from pytest_fairmedagent.report.compared import panel_lines
 from pytest_fairmedagent.report.contrasts import chance, contrast_lines, signed
 from pytest_fairmedagent.report.entries import of_run
@@ -90,6 +91,8 @@ def _run(record: Record, run: Record) -> Iterator[str]:
             f"looks   at R = {looks}: {run['saved']} of {whole} trajectories saved "
             f"({100 * run['saved'] / max(1, whole):.0f} %), for their contrasts were decided"
         )
+    if run.get("sized"):
+        yield f"size    {sized_line(run)}"
     if run.get("ended"):
         yield f"ended   after {run['replicates']} whole rounds, and judged there: {run['ended']}"
 
@@ -238,9 +241,12 @@ def _closing(record: Record) -> Iterator[str]:
         bound = min(1.0, alphas + OPPOSITE_ALPHA * len(against))
         shown = sum(c["verdict"] in ("EQUIVALENT", "IDENTICAL") for c in judged)
         word = "family" if len(names) == 1 else "families"
+        claim = claim_of_equivalence(
+            shown, len(judged), {families[name]["alpha"] for _, name in names}
+        )
         yield (
             f"{len(names)} primary {word}; if nothing differs, a DISPARITY appears with chance at "
-            f"most {bound:g}. {shown} of {len(judged)} shown equivalent."
+            f"most {bound:g}. {shown} of {len(judged)} shown equivalent. {claim}".rstrip()
         )
     seen = [
         c["smallest_detectable_gap"] for c in gating if c["smallest_detectable_gap"] is not None
@@ -257,7 +263,7 @@ def _needed(record: Record, contrasts: list[Record]) -> Iterator[str]:
         return
     most = max(known, key=lambda c: c["pairs_to_find"])
     replicates = -(-most["pairs_to_find"] // most.get("variants", most["vignettes"]))
-    run = next((r for r in record["runs"] if r.get("number") == most.get("run")), {})
+    run: Record = next((r for r in record["runs"] if r.get("number") == most.get("run")), {})
     options = more_draws(
         run or record["runs"][0],
         int(replicates),

@@ -16,6 +16,7 @@ import numpy as np
 
 from ._check import Floats, fraction, positive, whole
 from .cuts import normals
+from .formula import margin_power
 from .law import moments
 from .looks import spending_levels
 from .planning import MOST_PAIRS, first_whole, looks_at, replicates_of
@@ -38,15 +39,18 @@ def power_to_certify(
     """Probability, in 0..1, that the 1 - 2 alpha interval of the gap is inside (-margin, margin).
 
     Two one-sided tests at alpha with the interval of `StratifiedTest.interval`, when the true mean
-    gap is `gap`. The floor that a set of cases happens to have varies about `floor`; both ends have
-    to hold, so both are counted. 0 when the interval is wider than the margin whatever happens:
-    such a design cannot certify anything. ValueError for numbers out of range.
+    gap is `gap`. With `n_vignettes` the floor that so many cases happen to have varies about
+    `floor`. Both ends have to hold, so both are counted. 0 when the interval is wider than the
+    margin whatever happens: such a design cannot certify anything. ValueError for numbers out of
+    range.
     """
     margin, floor = fraction("margin", margin), fraction("floor", floor, ends=True)
     n_pairs, alpha = positive("n_pairs", n_pairs), fraction("alpha", alpha)
     if not -1 <= gap <= 1:
         raise ValueError(f"gap: expected a gap in -1..1, got {gap}")
-    v = n_pairs if n_vignettes is None else positive("n_vignettes", n_vignettes)
+    if n_vignettes is None:
+        return margin_power(margin, floor, n_pairs, alpha, gap)
+    v = positive("n_vignettes", n_vignettes)
     return _certified(margin, floor, n_pairs, v, alpha, abs(float(gap)), positive("ratio", ratio))
 
 
@@ -62,17 +66,16 @@ def pairs_to_certify(
 ) -> float:
     """Pairs at which `power_to_certify` reaches `power`, at the next whole replicate.
 
-    Without `n_vignettes`, the number of vignettes of one replicate each. inf when the true gap is
-    not inside the margin. ValueError for numbers out of range.
+    Without `n_vignettes`, at the next whole pair. inf when the true gap is not inside the margin.
+    ValueError for numbers out of range.
     """
     margin, power = fraction("margin", margin), fraction("power", power)
     if not -1 <= gap <= 1:
         raise ValueError(f"gap: expected a gap in -1..1, got {gap}")
     if abs(gap) >= margin:
         return math.inf
-    v = 1 if n_vignettes is None else whole("n_vignettes", n_vignettes)
-    each = v * 2 * ratio / (1 + ratio)
-    fixed = None if n_vignettes is None else v
+    fixed = None if n_vignettes is None else whole("n_vignettes", n_vignettes)
+    each = 1.0 if fixed is None else fixed * 2 * ratio / (1 + ratio)
 
     def enough(number: int) -> bool:
         pairs = number * each
@@ -122,7 +125,7 @@ def provable_margin(
 ) -> float:
     """Smallest margin, above 0, that all contrasts are shown inside with this power.
 
-    1 or more where none is. See `chance_to_certify_all`.
+    1 or more where none is. See `chance_to_certify_all`; ValueError as there.
     """
     power = fraction("power", power)
     law = _law(floors, n_vignettes, replicates, n_swaps, alpha, ratio, gs, measured=False)
@@ -141,7 +144,10 @@ def replicates_to_certify_all(
     measured: bool = False,
     most: int = 2**20,
 ) -> float:
-    """Fewest replicates at which `chance_to_certify_all` reaches `power`; inf above `most`."""
+    """Fewest replicates at which `chance_to_certify_all` reaches `power`; inf above `most`.
+
+    See there, ValueError too.
+    """
 
     def enough(replicates: int) -> bool:
         found = chance_to_certify_all(

@@ -1,8 +1,9 @@
 """Before the run: what gap a design finds, by the rule that will decide.
 
-A design is `n_pairs` replicate pairs (`effective_pairs` for unequal arms) on `n_vignettes`, each an
-own vignette where that is not given. Chances are over agents of the law in `stats.law` with the
-floor given, the reference's. Take the upper end of a measured floor, or the plan is too hopeful.
+A design is `n_pairs` replicate pairs (`effective_pairs` for unequal arms) on `n_vignettes`. Chances
+are over agents of the law in `stats.law` with the floor given, the reference's. Without
+`n_vignettes` the answer is the plain formula of one contrast at alpha / `n_members`, whatever the
+rule (`stats.formula`). Take the upper end of a measured floor, or the plan is too hopeful.
 
 `n_members` contrasts in swaps of `n_actions` each share `alpha`: a swap is tested as a whole at its
 share, and its actions are named at the same level. To find a gap in one action is to have it named;
@@ -21,6 +22,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from . import formula
 from ._check import fraction, one_of, positive, whole
 from .cuts import correlation, cuts, normals
 from .law import moments
@@ -69,8 +71,10 @@ def power_of_gap(
         raise ValueError(f"gap: expected a gap in -1..1, got {gap}")
     rule = _rule(alpha, n_members, n_actions, ratio, kind)
     n_pairs = positive("n_pairs", n_pairs)
-    v = n_pairs if n_vignettes is None else positive("n_vignettes", n_vignettes)
     floor = fraction("floor", floor, ends=True)
+    if n_vignettes is None:
+        return formula.gap_power(abs(float(gap)), floor, n_pairs, alpha / n_members)
+    v = positive("n_vignettes", n_vignettes)
     return _chance(abs(float(gap)), floor, v, replicates_of(n_pairs, v, ratio), rule, every)
 
 
@@ -93,7 +97,9 @@ def smallest_detectable_gap(
     """
     rule, power = _rule(alpha, n_members, n_actions, ratio, kind), fraction("power", power)
     floor, n_pairs = fraction("floor", floor, ends=True), positive("n_pairs", n_pairs)
-    v = n_pairs if n_vignettes is None else positive("n_vignettes", n_vignettes)
+    if n_vignettes is None:
+        return formula.smallest_gap(floor, n_pairs, alpha / n_members, power)
+    v = positive("n_vignettes", n_vignettes)
     return _smallest(floor, v, replicates_of(n_pairs, v, ratio), rule, every, power)
 
 
@@ -112,8 +118,8 @@ def pairs_for_gap(
 ) -> float:
     """Pairs at which `power_of_gap` reaches `power`, at the next whole replicate; inf for none.
 
-    Without `n_vignettes`, the number of vignettes of one replicate each. `replicates_of` tells the
-    replicates. ValueError for numbers out of range.
+    Without `n_vignettes` not rounded. `replicates_of` tells the replicates. ValueError for numbers
+    out of range.
     """
     if not -1 <= gap <= 1:
         raise ValueError(f"gap: expected a gap in -1..1, got {gap}")
@@ -123,7 +129,7 @@ def pairs_for_gap(
         return math.inf
     each = 2 * ratio / (1 + ratio)
     if n_vignettes is None:
-        return first_whole(lambda v: _chance(gap, floor, v, 1, rule, every) >= power, MOST_PAIRS)
+        return formula.gap_pairs(gap, floor, alpha / n_members, power)
     v = whole("n_vignettes", n_vignettes)
     most = MOST_PAIRS // v if kind != "e_process" else MOST_ROUNDS
     return first_whole(lambda r: _chance(gap, floor, v, r, rule, every) >= power, most) * v * each
@@ -139,7 +145,10 @@ def effective_pairs(n_vignettes: int, m: float, n: float) -> float:
 
 
 def replicates_of(n_pairs: float, n_vignettes: float, ratio: float = 1.0) -> float:
-    """Draws of a swap per vignette, not rounded, that make so many effective pairs."""
+    """Draws of a swap per vignette, not rounded, that make so many effective pairs.
+
+    ZeroDivisionError without vignettes.
+    """
     return n_pairs * (1 + ratio) / (2 * ratio * n_vignettes)
 
 
@@ -175,10 +184,20 @@ def _rule(alpha: float, n_members: int, n_actions: int, ratio: float, kind: str)
 def _smallest(
     floor: float, v: float, replicates: float, rule: Rule, every: bool, power: float
 ) -> float:
+    # About where the plain formula has it, so that the search need not begin with all gaps.
+    pairs = 2 * rule.ratio / (1 + rule.ratio) * v * replicates
+    about = formula.smallest_gap(floor, pairs, rule.level / rule.n_actions, power)
     low, high = 0.0, 0.98
-    if _chance(high, floor, v, replicates, rule, every) < power:
+    for guess in (0.4 * about, 0.8 * about, 1.2 * about):
+        if not low < guess < high:
+            continue
+        if _chance(guess, floor, v, replicates, rule, every) >= power:
+            high = guess
+            break
+        low = guess
+    if high == 0.98 and _chance(high, floor, v, replicates, rule, every) < power:
         return 1.0
-    while high - low > 2e-4:
+    while high - low > 5e-4:
         middle = (low + high) / 2
         enough = _chance(middle, floor, v, replicates, rule, every) >= power
         low, high = (low, middle) if enough else (middle, high)

@@ -94,7 +94,7 @@ def answers(rate: Floats, runs: int, rng: np.random.Generator) -> Floats:
     own = rng.standard_normal((len(rate), runs, rate.shape[1]))
     common = rng.standard_normal((len(rate), runs, 1))
     latent = math.sqrt(1 - LATENT) * own + math.sqrt(LATENT) * common
-    found: Floats = (special.ndtr(latent) < rate[:, None, :]).astype(np.float32)
+    found: Floats = (latent < special.ndtri(rate)[:, None, :]).astype(np.float32)
     return found
 
 

@@ -122,23 +122,6 @@ def test_unequal_arms_are_worth_their_harmonic_mean():
     assert test.n_pairs == pytest.approx(stats.effective_pairs(16, 1, 10))
 
 
-def test_the_cheapest_design_reaches_its_power_and_nothing_cheaper_does():
-    best = stats.cheapest_design(0.087, gap=0.1, n_swaps=3, price_vignette=5.0)
-    assert best.power >= 0.8
-    assert best.n_trials == best.n_vignettes * best.n_replicates * 4
-    assert best.price == best.n_trials + 5.0 * best.n_vignettes
-    for replicates in range(3, 21):
-        for vignettes in range(1, 60):
-            price = vignettes * replicates * 4 + 5.0 * vignettes
-            if price < best.price - 1e-9:
-                assert stats.power_of_gap(0.1, 0.087, vignettes * replicates) < 0.8
-    certified = stats.cheapest_design(0.087, margin=0.05)
-    assert (
-        stats.power_to_certify(0.05, 0.087, certified.n_vignettes * certified.n_replicates) >= 0.8
-    )
-    assert stats.cheapest_design(0.4, gap=0.01, max_vignettes=16) is None
-
-
 @pytest.mark.parametrize(
     ("rule", "want"),
     [("fixed", 0.90), ("obrien_fleming", 0.86), ("pocock", 0.80), ("e_process", 0.78)],
@@ -197,3 +180,105 @@ def test_the_shift_moves_the_mean_of_the_law_by_the_gap():
 
     mean, _ = integrate.quad(moved, 0, 1)
     assert mean == pytest.approx(a / (a + b) + 0.1, abs=1e-4)
+
+
+SWAPS = {"n_members": 18, "n_actions": 6}
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 2), (2, 2), (3, 6)])
+def test_the_moments_of_the_planning_law_are_those_of_enumerated_counts(m, n):
+    from math import comb
+
+    from pytest_fairmedagent.stats.law import moments, rates
+
+    floor, gap, size = 0.12, 0.1, m + n
+    p, q, weight = rates(floor, gap)
+    assert weight @ (q - p) == pytest.approx(gap, abs=1e-6)
+    sums = [0.0] * 6
+    for k in range(m + 1):
+        for j in range(n + 1):
+            law = comb(m, k) * q**k * (1 - q) ** (m - k) * comb(n, j) * p**j * (1 - p) ** (n - j)
+            chance, s = float(weight @ law), k + j
+            test = stats.stratified_test([k], [m], [j], [n])
+            t, w = k - m * s / size, test.null_var
+            k4 = fourth_cumulant(m, n, s)
+            for i, value in enumerate((t, t * t, w, w * w, t * w, k4)):
+                sums[i] += chance * value
+    one = moments(floor, gap, m, n)
+    assert one.t == pytest.approx(sums[0])
+    assert one.var_t == pytest.approx(sums[1] - sums[0] ** 2)
+    assert one.w == pytest.approx(sums[2])
+    assert one.var_w == pytest.approx(sums[3] - sums[2] ** 2)
+    assert one.cov == pytest.approx(sums[4] - sums[0] * sums[2])
+    assert one.k4 == pytest.approx(sums[5])
+
+
+def fourth_cumulant(m, n, s):
+    from scipy import stats as scipy_stats
+
+    law = scipy_stats.hypergeom(m + n, s, m)
+    centred = [(k - m * s / (m + n), float(law.pmf(k))) for k in range(m + 1)]
+    second = sum(chance * x**2 for x, chance in centred)
+    return sum(chance * x**4 for x, chance in centred) - 3 * second**2
+
+
+def test_a_gap_in_all_actions_is_found_with_fewer_pairs_than_one_in_one_action():
+    one, every = (
+        stats.pairs_for_gap(0.05, 0.087, n_vignettes=64, every=every, **SWAPS)
+        for every in (False, True)
+    )
+    assert every < one / 2
+
+
+def test_a_pooled_reference_and_more_replicates_find_smaller_gaps():
+    def seen(replicates, ratio):
+        pairs = stats.effective_pairs(64, replicates, replicates * ratio)
+        return stats.smallest_detectable_gap(0.087, pairs, n_vignettes=64, ratio=ratio, **SWAPS)
+
+    assert seen(4, 2) < seen(4, 1) < seen(2, 1)
+    assert stats.replicates_of(stats.effective_pairs(64, 3, 6), 64, 2) == pytest.approx(3)
+
+
+def test_one_action_in_one_swap_is_found_as_a_single_contrast_is():
+    # The law of agents is the same, so what is foreseen is the exact test of simulate_plan.
+    found = stats.simulate_plan(0.12, 40, 6, gap=0.1, n_datasets=400, rng=5)
+    said = stats.power_of_gap(0.1, 0.12, 240, n_vignettes=40)
+    assert found.disparity == pytest.approx(said, abs=0.03 + 3.5 * found.se(said))
+
+
+def test_planned_looks_cost_a_little_and_looks_after_every_round_more():
+    chances = [
+        stats.power_of_gap(0.1, 0.087, 213, n_vignettes=16, kind=kind, **SWAPS)
+        for kind in ("fixed", "obrien_fleming", "e_process")
+    ]
+    assert chances == sorted(chances, reverse=True)
+    assert chances[0] - chances[1] < 0.1
+
+
+def test_clearing_all_is_one_claim_and_needs_its_replicates_at_the_floor_of_each_action():
+    floors = [0.02, 0.05, 0.087, 0.087, 0.12, 0.2]
+    needed = stats.replicates_to_certify_all(0.05, floors, 64, n_swaps=3, ratio=2)
+    chance = stats.chance_to_certify_all(0.05, floors, 64, needed, n_swaps=3, ratio=2)
+    assert (
+        chance
+        >= 0.8
+        > stats.chance_to_certify_all(0.05, floors, 64, needed - 1, n_swaps=3, ratio=2)
+    )
+    margin = stats.provable_margin(floors, 64, needed, n_swaps=3, ratio=2)
+    assert margin <= 0.05 < stats.provable_margin(floors, 64, needed - 1, n_swaps=3, ratio=2)
+    # The least stable action decides nearly alone, and no action has less than its own chance.
+    alone = stats.chance_to_certify_all(0.05, [0.2], 64, needed, ratio=2)
+    assert chance <= alone
+    single = stats.power_to_certify(
+        0.05, 0.2, stats.effective_pairs(64, needed, 2 * needed), n_vignettes=64, ratio=2
+    )
+    assert alone == pytest.approx(single, abs=0.02)
+
+
+def test_simulated_clearing_is_about_as_likely_as_promised():
+    found = stats.simulate_plan(
+        0.087, 32, 10, margin=0.09, n_members=18, n_actions=6, ratio=2, n_datasets=200, rng=3
+    )
+    said = stats.chance_to_certify_all(0.09, [0.087] * 6, 32, 10, n_swaps=3, ratio=2)
+    assert found.equivalent == pytest.approx(said, abs=0.03 + 3.5 * found.se(said))
+    assert found.disparity <= 0.05  # at a share of .05 / 3: 3 se above it
