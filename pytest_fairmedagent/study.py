@@ -28,19 +28,25 @@ from pytest_fairmedagent.running.budget import Budget, Estimate
 from pytest_fairmedagent.running.concurrency import Concurrency
 from pytest_fairmedagent.running.drawing import Drawing
 from pytest_fairmedagent.running.info import RunInfo, digest_of, missing_reasons
+from pytest_fairmedagent.running.looking import Book, given_by
 from pytest_fairmedagent.running.sampler import Progress
 from pytest_fairmedagent.running.store import Store
 from pytest_fairmedagent.verdict import (
+    UNMEASURED,
     Judgement,
     RelationVerdict,
     Reliability,
+    Verdict,
     judge,
     judge_relation,
     planned_looks,
     undecided,
 )
+from pytest_fairmedagent.verdict.looks import Earlier, at_level, minded_relation
 
 NOTE_FLAGS = "note_flags"
+
+Payload = Callable[[Verdict | RelationVerdict, ReplicateTable], Mapping[str, object]]
 
 
 class Recording(Protocol):
@@ -73,6 +79,7 @@ class Study:
         budget: what the run may cost, and the price of its tokens.
         outcomes: every outcome that the plan names, by id; the user's own among them.
         estimate: what one trial takes, for the budget.
+        payload: what the ledger keeps of a verdict beside the verdict; small, plain JSON.
     """
 
     plan: Plan
@@ -90,6 +97,7 @@ class Study:
     budget: Budget = field(default_factory=Budget)
     outcomes: Mapping[str, Outcome] = field(default_factory=lambda: OUTCOMES)
     estimate: Estimate = field(default_factory=lambda: Estimate(calls=0))
+    payload: Payload = lambda verdict, table: {}
     table: ReplicateTable | None = field(default=None, init=False)
     info: RunInfo | None = field(default=None, init=False)
     asked_by: object = field(default=None, init=False)  # whoever works with it now
@@ -97,6 +105,7 @@ class Study:
     _relations: dict[str, tuple[RelationVerdict, ...]] = field(default_factory=dict, init=False)
     _judgement: Judgement | None = field(default=None, init=False)
     _present: set[Contrast] = field(default_factory=set, init=False)
+    _book: Book | None = field(default=None, init=False)
 
     def trials(self, contrasts: Iterable[Contrast]) -> list[Trial]:
         """Return every trial that the contrasts need."""
@@ -136,14 +145,37 @@ class Study:
         if self.table is None or self.info is None:
             raise PlanError("the study has not been sampled: call sample(contrasts) first")
         if self._judgement is None:
+            earlier = self._look(self.info)
             self._judgement = judge(
                 self.table,
                 self.plan,
                 self._present,
-                earlier_looks=self.info.earlier_looks,
-                ended_at=self.info.replicates if self.info.ended else None,
+                earlier=earlier,
+                ended_at=_ended_at(self.info),
             )
+            self._give(self._judgement.verdicts)
+            starts = self.info.starts if self._book is None else self._book.starts()
+            self.info = replace(self.info, ledger=earlier, starts=starts)
         return self._judgement
+
+    def _look(self, info: RunInfo) -> Earlier:
+        """Return what was said of these draws before. A run that reached its end is looked at."""
+        if self._book is None:
+            return info.ledger
+        ask = self._book.look if _settled(info) else self._book.earlier
+        return ask(self._present, ended_at=_ended_at(info))
+
+    def _give(self, verdicts: Iterable[Verdict | RelationVerdict]) -> None:
+        """Have the ledger keep verdicts before anybody sees them.
+
+        What an interrupted run leaves without an answer is no verdict: nothing can be seen in it.
+        """
+        if self._book is None or self.info is None or self.table is None:
+            return
+        given = [v for v in verdicts if _settled(self.info) or v.status != UNMEASURED]
+        if given and not _settled(self.info):
+            self._book.look({verdict.contrast for verdict in given})
+        self._book.give(given_by(verdict, self.payload(verdict, self.table)) for verdict in given)
 
     def judge_relation(self, relation: Relation, family: str) -> tuple[RelationVerdict, ...]:
         """Return the verdicts of a family that a relation of the user's own tests, computed once.
@@ -153,9 +185,12 @@ class Study:
         guards = self.judge().guards
         if family not in self._relations:
             assert self.table is not None  # noqa: S101 - it was judged
-            self._relations[family] = judge_relation(
-                self.table, self.plan, self.plan.family(family), relation, self._present, guards
-            )
+            assert self.info is not None  # noqa: S101 - the same
+            earlier = self.info.ledger
+            now = at_level(self.plan.family(family), earlier)
+            found = judge_relation(self.table, self.plan, now, relation, self._present, guards)
+            self._relations[family] = tuple(minded_relation(v, earlier) for v in found)
+            self._give(self._relations[family])
         return self._relations[family]
 
     @property
@@ -217,13 +252,15 @@ class Study:
             budget=self.budget,
             estimate=self.estimate,
             looks=planned_looks(self.plan),
-            undecided=lambda table, going: undecided(self._read(table), self.plan, going),
+            undecided=lambda table, going: undecided(
+                self._read(table), self.plan, going, earlier=drawing.earlier
+            ),
         )
         try:
             drawing.draw(self._present, on_progress)
         finally:
             self.table = None if drawing.table is None else self._read(drawing.table)
-            self.info = drawing.info
+            self.info, self._book = drawing.info, drawing.book
 
     def _replay(self, recording: Recording) -> None:
         start = time.monotonic()
@@ -277,3 +314,12 @@ def _cluster(table: ReplicateTable, vignette: str) -> dict[str, str]:
     """Return the field of a row that names the case which its vignette is a variant of."""
     found = table.clusters.get(vignette)
     return {} if found is None else {"cluster": found}
+
+
+def _settled(info: RunInfo) -> bool:
+    """Whether a run is judged for good: at its end, or where a budget ended it."""
+    return info.complete or bool(info.ended)
+
+
+def _ended_at(info: RunInfo) -> int | None:
+    return info.replicates if info.ended else None

@@ -13,10 +13,12 @@ from pytest_fairmedagent.domain import Trajectory, Trial
 from pytest_fairmedagent.errors import StoreError
 from pytest_fairmedagent.models.base import Reply
 from pytest_fairmedagent.running.database import FILE, check_schema
+from pytest_fairmedagent.running.ledger import Entry, read_entries
 from pytest_fairmedagent.running.store import read_trajectory
 
 MAGIC = b"SQLite format 3\0"
 
+LEDGER_SINCE = 5  # schema version of a store
 DONE, FAILED, OPEN = "done", "failed", "open"
 
 # The trials of a run by their names in it. Where the run noted none (it is of schema version 1),
@@ -190,6 +192,12 @@ class Archive:
             *(trial.series, trial.key, trial.draw),
         )
         return [StoredCall(Reply(**json.loads(reply)), *other) for reply, *other in rows]
+
+    def entries(self, **where: str | int) -> list[Entry]:
+        """Return the entries of the ledger, as `read_entries`; none of a store older than it."""
+        if self.schema < LEDGER_SINCE:
+            return []
+        return read_entries(lambda statement, values: self._rows(statement, *values), **where)
 
     def check(self) -> list[str]:
         """Return what is damaged, found by reading the whole file; nothing where all is well."""

@@ -64,6 +64,37 @@ STEPS: tuple[tuple[str, ...], ...] = (
             configuration TEXT NOT NULL, fresh TEXT NOT NULL, created REAL NOT NULL,
             measured TEXT NOT NULL, PRIMARY KEY (configuration, fresh)) WITHOUT ROWID""",
     ),
+    (
+        # What was registered, started, looked at and said, in this order, never to be taken back:
+        # what a later verdict may claim of the same draws depends on it.
+        """CREATE TABLE ledger (
+            id INTEGER PRIMARY KEY, kind TEXT NOT NULL, created REAL NOT NULL,
+            run INTEGER NOT NULL, series INTEGER NOT NULL, configuration TEXT NOT NULL,
+            design TEXT NOT NULL, cases TEXT NOT NULL, line INTEGER NOT NULL,
+            subject TEXT NOT NULL, content TEXT NOT NULL, UNIQUE (kind, run, subject))""",
+        """CREATE TRIGGER ledger_keeps_rows BEFORE DELETE ON ledger
+            BEGIN SELECT RAISE(ABORT, 'the ledger is only added to'); END""",
+        """CREATE TRIGGER ledger_keeps_words BEFORE UPDATE ON ledger
+            BEGIN SELECT RAISE(ABORT, 'the ledger is only added to'); END""",
+        # A replacing insert deletes without asking the trigger above. What is there stays.
+        """CREATE TRIGGER ledger_keeps_first BEFORE INSERT ON ledger
+            WHEN EXISTS (SELECT 1 FROM ledger WHERE id=NEW.id OR
+                (kind=NEW.kind AND run=NEW.run AND subject=NEW.subject))
+            BEGIN SELECT RAISE(IGNORE); END""",
+        # Of what was judged before there was a ledger, only run and design are known.
+        """INSERT INTO ledger (kind, created, run, series, configuration, design, cases, line,
+                subject, content)
+            SELECT 'start', created, id, series, configuration, design, '', 0, '',
+                json_object('plan', plan, 'replicates', replicates, 'model', model, 'seed', seed,
+                'older', json('true')) FROM runs WHERE fresh<>'imported' ORDER BY id""",
+        """INSERT INTO ledger (kind, created, run, series, configuration, design, cases, line,
+                subject, content)
+            SELECT 'look', coalesce(finished, created), id, series, configuration, design, '', 0,
+                'older|' || at, json_object('at', json_array(at, 'off'), 'older', json('true'))
+            FROM (SELECT *, replicates AS at FROM runs WHERE finished IS NOT NULL UNION ALL
+                SELECT runs.*, looks.replicates AS at FROM runs JOIN looks ON looks.run=runs.id
+                WHERE looks.going IS NULL) WHERE fresh<>'imported' ORDER BY id, at""",
+    ),
 )
 SCHEMA_VERSION = len(STEPS)
 TABLES = (  # that each step adds
@@ -71,6 +102,7 @@ TABLES = (  # that each step adds
     frozenset({"places"}),
     frozenset({"looks"}),
     frozenset({"concurrency"}),
+    frozenset({"ledger"}),
 )
 
 # Of these the locks, and the memory that readers of a write-ahead log share, hold on one machine
@@ -87,6 +119,7 @@ class Database:
     def __init__(self, folder: Path) -> None:
         self.file = folder / FILE
         self.lock = threading.RLock()
+        self.closed = False
         refuse_network(folder)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -138,6 +171,7 @@ class Database:
             with contextlib.suppress(sqlite3.Error):
                 self.execute("PRAGMA wal_checkpoint(PASSIVE)")
             self._connection.close()
+            self.closed = True
 
     def _settle(self) -> None:
         """Set the journal and bring the tables up to date, whoever else is just doing the same.

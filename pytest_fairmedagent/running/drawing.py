@@ -26,10 +26,12 @@ from pytest_fairmedagent.running.drawn import Drawn
 from pytest_fairmedagent.running.endpoints import Turns, held
 from pytest_fairmedagent.running.info import RunInfo, missing_reasons
 from pytest_fairmedagent.running.legs import Legs, Undecided
+from pytest_fairmedagent.running.looking import Book, cases_digest, registration
 from pytest_fairmedagent.running.opening import Opened, opened, remembered
 from pytest_fairmedagent.running.sampler import Progress, Sampler
-from pytest_fairmedagent.running.schedule import draws_of
+from pytest_fairmedagent.running.schedule import draws_of, keys_of
 from pytest_fairmedagent.running.store import Draw, Run, Store
+from pytest_fairmedagent.verdict.looks import NOTHING, Earlier
 
 OnProgress = Callable[[Progress], None]
 
@@ -42,6 +44,8 @@ class Drawing:
         looks: replicates, rising, after which `undecided` is asked which contrasts go on; none
             for a plan of fixed size.
         others: as in `Study`.
+
+    `book` is the run's place in the ledger, `earlier` what that said when drawing began.
     """
 
     plan: Plan
@@ -59,6 +63,8 @@ class Drawing:
     estimate: Estimate = field(default_factory=lambda: Estimate(calls=0))
     looks: Sequence[int] = ()
     undecided: Undecided = lambda table, contrasts: contrasts
+    book: Book | None = field(default=None, init=False)
+    earlier: Earlier = field(default=NOTHING, init=False)
     table: ReplicateTable | None = field(default=None, init=False)
     info: RunInfo | None = field(default=None, init=False)
 
@@ -87,6 +93,8 @@ class Drawing:
         digest = self._opened.digest
         places = draws_of(arms, self.vignettes, self.catalogue, digest)
         run = self._begin(places.values())
+        self.book = self._register(run)
+        self.earlier = self.book.earlier(self._present)
         # Offline nothing is drawn again, so what was lost then is missing now as it was then.
         stored = self.store.load(run, places.values(), failed=self.offline)
         if self.only_fresh:
@@ -157,6 +165,27 @@ class Drawing:
             fresh=self.fresh,
             draws=draws,
         )
+
+    def _register(self, run: Run) -> Book:
+        """Return the run's place in the ledger, with all that its plan registers noted there."""
+        plan, asked = self.plan, (self.vignettes, self.catalogue)
+        arms = plan.arms(member for family in plan.families for member in family.members)
+        keys = keys_of(arms, *asked, self._opened.digest)
+        place = self.store.register(
+            run,
+            design=plan.design_digest,
+            configuration=self._opened.digest,
+            cases=cases_digest(plan, *asked),
+            plan=registration(plan, keys),
+            start={
+                "plan": plan.digest,
+                "replicates": plan.replicates,
+                "model": self.model.name,
+                "seed": run.seed,
+            },
+            fresh=bool(self.fresh),
+        )
+        return Book(self.store, place, plan, keys, self.offline)
 
     @property
     def _servers(self) -> list[str]:
@@ -236,6 +265,7 @@ class Drawing:
             spent_usd=self._usd,
             price=str(self.budget.price or ""),
             concurrency=how,
+            fresh=bool(self.fresh),
         )
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_fairmedagent.domain import Trajectory
+from pytest_fairmedagent.running.looking import Start
+from pytest_fairmedagent.verdict.looks import NOTHING, Earlier
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class RunInfo:
     `concurrency` tells what is to be known of the calls under way at once: `measured` (rungs, calls
     and tokens of `--fairmed-concurrency auto`, else None), `lowest` (the fewest that a rate limit
     left), `shared_with` (other runs that asked the same server) and `notes`, sentences of these.
+    `ledger` is what was said of these draws before, `starts` are the starts of this design in the
+    store; both are filled in when the run is judged. `fresh` tells that it was asked to draw anew.
     """
 
     id: int | None
@@ -60,6 +64,9 @@ class RunInfo:
     store_bytes: int = 0
     calls_found: int = 0
     calls_made: int = 0
+    fresh: bool = False
+    ledger: Earlier = NOTHING
+    starts: tuple[Start, ...] = ()
 
 
 def digest_of(configuration: Mapping[str, object]) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import astuple, dataclass
+from typing import Any
 
 from pytest_fairmedagent.domain import Contrast, Trial
 from pytest_fairmedagent.running.database import Database
+from pytest_fairmedagent.running.ledger import FRESH, LINE, PLAN, START, Ledger, Place, line_of
 
 IMPORTED = "imported"  # in place of a start's name: what was drawn elsewhere is continued by none
 
@@ -51,7 +54,7 @@ class Draw:
     draw: int
 
 
-class Runs:
+class Runs(Ledger):
     """The runs of a store."""
 
     def __init__(self, database: Database) -> None:
@@ -118,9 +121,7 @@ class Runs:
                 "ORDER BY replicates",
                 (series, design, plan, replicates) * 2,
             ).fetchall()
-            first = self._db.execute(
-                "SELECT min(finished) FROM trials WHERE series=? AND state='done'", (series,)
-            ).fetchone()[0]
+            first = self._first_draw(series)
             return Run(
                 id=same[0],
                 series=series,
@@ -131,6 +132,46 @@ class Runs:
                 earlier_looks=tuple(row[0] for row in looks),
                 registered_before_draws=first is None or same[1] <= first,
             )
+
+    def register(
+        self,
+        run: Run,
+        *,
+        design: str,
+        configuration: str,
+        cases: str,
+        plan: Mapping[str, Any],
+        start: Mapping[str, Any],
+        fresh: bool,
+    ) -> Place:
+        """Return the place of a run in the ledger; note its plan and its start, each once.
+
+        `cases` is a digest of every text that the plan sends: where one was edited, what is drawn
+        next is a start of its own. It stays in the line in which it was begun.
+        """
+        begun = self.entries(kind=START, run=run.id, subject=cases)
+        if begun:
+            line = begun[0].place.line
+        else:
+            first = self._first_draw(run.series)
+            before = time.time() if first is None else first
+            lines = self.entries(kind=LINE)
+            line = line_of(lines, design=design, cases=cases, before=before)
+        place = Place(run.id, run.series, configuration, design, cases, line)
+        text = json.dumps(plan, sort_keys=True)
+        self.note(PLAN, place, plan, subject=hashlib.sha256(text.encode()).hexdigest())
+        self.note(START, place, start, subject=cases)
+        if fresh and run.id == run.series:
+            self.note(FRESH, place, {})
+        return place
+
+    def _first_draw(self, series: int) -> float | None:
+        """Return when the first trial of a series was done; None where there is none."""
+        with self._db.lock:
+            found = self._db.execute(
+                "SELECT min(finished) FROM trials WHERE series=? AND state='done'", (series,)
+            ).fetchone()[0]
+        return None if found is None else float(found)
 
     def told(self, model: str, *, plan: str, seed: int | None) -> list[Told]:
         """Return the runs that were drawn here with a model of this name.

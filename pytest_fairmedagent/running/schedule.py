@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_fairmedagent.domain import Arm, Catalogue, Trial, Vignette, render
 from pytest_fairmedagent.running.store import Draw
@@ -31,20 +31,46 @@ def draws_of(
     replicates would be one answer read ten times and the floor would be zero. Arms with equal
     content (the reference and its identical re-render) get disjoint ranges of draws.
     """
-    order = list(catalogue.conditions)
-    twins: dict[str, list[str]] = {}  # digest of a condition's descriptor -> conditions
-    for name in order:
-        twins.setdefault(catalogue.conditions[name].descriptor, []).append(name)
     places: dict[Trial, Draw] = {}
+    for arm, key, twin in _arms(arms, vignettes, catalogue, configuration):
+        for replicate in range(arm.replicates):
+            trial = Trial(arm.vignette, arm.condition, replicate)
+            places[trial] = Draw(trial, key, twin * DRAW_RANGE + replicate)
+    return places
+
+
+def keys_of(
+    arms: Sequence[Arm],
+    vignettes: Mapping[str, Vignette],
+    catalogue: Catalogue,
+    configuration: str,
+) -> dict[tuple[str, str], str]:
+    """Return a short key of every arm's draws, by vignette and condition.
+
+    Two arms with one key have the same draws. What cannot be rendered here has none.
+    """
+    known = [a for a in arms if a.vignette in vignettes and a.condition in catalogue.conditions]
+    return {
+        (arm.vignette, arm.condition): f"{key[:16]}{f'+{twin}' if twin else ''}"
+        for arm, key, twin in _arms(known, vignettes, catalogue, configuration)
+    }
+
+
+def _arms(
+    arms: Sequence[Arm],
+    vignettes: Mapping[str, Vignette],
+    catalogue: Catalogue,
+    configuration: str,
+) -> Iterator[tuple[Arm, str, int]]:
+    """Yield each arm with the key of what is sent, and how many arms before it send the same."""
+    twins: dict[str, list[str]] = {}  # a condition's descriptor -> conditions
+    for name, condition in catalogue.conditions.items():
+        twins.setdefault(condition.descriptor, []).append(name)
     for arm in arms:
         condition = catalogue.conditions[arm.condition]
         case = render(vignettes[arm.vignette], condition)
         key = hashlib.sha256(f"{case.digest}|{configuration}".encode()).hexdigest()
-        start = twins[condition.descriptor].index(arm.condition) * DRAW_RANGE
-        for replicate in range(arm.replicates):
-            trial = Trial(arm.vignette, arm.condition, replicate)
-            places[trial] = Draw(trial, key, start + replicate)
-    return places
+        yield arm, key, twins[condition.descriptor].index(arm.condition)
 
 
 def rounds(draws: Sequence[Draw], *, seed: int, by_vignette: bool) -> list[Block]:

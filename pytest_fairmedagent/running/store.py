@@ -12,7 +12,8 @@ import os
 import socket
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_fairmedagent.domain import Trajectory
@@ -71,6 +72,18 @@ class Store(Runs):
 
     def close(self) -> None:
         self._db.close()
+
+    @contextmanager
+    def reopened(self) -> Iterator[Store]:
+        """Yield this store, or where it was closed another one in its folder for the while."""
+        if not self._db.closed:
+            yield self
+            return
+        store = Store(self.path, keep_raw=self.keep_raw)
+        try:
+            yield store
+        finally:
+            store.close()
 
     # Trials
 

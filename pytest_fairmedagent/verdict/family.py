@@ -34,7 +34,6 @@ def judge_family(
     members: Sequence[Contrast],
     guards: Guards,
     *,
-    earlier_looks: Sequence[int] = (),
     ended_at: int | None = None,
 ) -> list[Verdict]:
     """Return the verdicts of the members of a family that were run, in their order.
@@ -53,7 +52,7 @@ def judge_family(
             and (look == looks[-1] or _drawn(table, plan, contrast) >= look)
         ]
         found |= _at(table.first(look), plan, family, going, found, guards, look)
-    verdicts = [_mind_looks(found[contrast], earlier_looks) for contrast in members]
+    verdicts = [found[contrast] for contrast in members]
     if plan.sequential == OFF:  # the test of excess has no sequential form
         verdicts = _flag_heterogeneous(verdicts, table.first(looks[-1]), plan, family)
     return [_flag_unvaried(verdict) for verdict in verdicts]
@@ -130,22 +129,6 @@ def _at(
 def _silent(verdict: Verdict) -> bool:
     """Whether a verdict may claim nothing: unmeasured, or confounded on all its vignettes."""
     return verdict.status == UNMEASURED or verdict.wholly_confounded
-
-
-def _mind_looks(verdict: Verdict, earlier: Sequence[int]) -> Verdict:
-    """Take a verdict back that rests on draws which were judged before the plan said so."""
-    before = [look for look in earlier if look < verdict.look]
-    if not before or verdict.status not in DECIDED:
-        return verdict
-    looks = ", ".join(f"R={r}" for r in before)
-    return replace(
-        verdict,
-        status=INCONCLUSIVE,
-        reasons=(
-            f"post hoc: it would be {verdict.status}, but these draws were judged before at "
-            f"{looks}, and more data after a look is peeking. Use --fairmed-fresh",
-        ),
-    )
 
 
 def _obstacles(

@@ -15,6 +15,7 @@ from pytest_fairmedagent.relations.guards import Guards, check_guards
 from pytest_fairmedagent.relations.measured import measure
 from pytest_fairmedagent.stats import PooledFloor, benjamini_hochberg, pooled_floor
 from pytest_fairmedagent.verdict.family import DECIDED, judge_family
+from pytest_fairmedagent.verdict.looks import NOTHING, Earlier, at_level, minded
 from pytest_fairmedagent.verdict.result import Apart, Judgement, Verdict
 
 
@@ -23,15 +24,15 @@ def judge(
     plan: Plan,
     present: Iterable[Contrast],
     *,
-    earlier_looks: Sequence[int] = (),
+    earlier: Earlier = NOTHING,
     ended_at: int | None = None,
 ) -> Judgement:
     """Return the verdict of every contrast in `present`.
 
     Registered members that are not present enter Holm with p = 1, so running fewer can only make a
-    verdict more cautious. `earlier_looks` are replicates at which the same design was judged before
-    on a part of these draws: more data after a look is peeking, so nothing is claimed then.
-    `ended_at` are the whole rounds of a run that had to end before its plan.
+    verdict more cautious. `earlier` is what was said of these draws before: it decides at which
+    level they are looked at now, and what may be claimed. `ended_at` are the whole rounds of a run
+    that had to end before its plan.
     """
     wanted = set(present)
     vignettes = tuple(dict.fromkeys(vignette for vignette, _ in table.rows))
@@ -41,15 +42,9 @@ def judge(
     for family in plan.families:
         members = [contrast for contrast in family.members if contrast in wanted]
         if members and not family.relation:  # a relation of the user's own is its test
-            verdicts += judge_family(
-                table,
-                plan,
-                family,
-                members,
-                guards,
-                earlier_looks=earlier_looks,
-                ended_at=ended_at,
-            )
+            now = at_level(family, earlier)
+            found = judge_family(table, plan, now, members, guards, ended_at=ended_at)
+            verdicts += [minded(verdict, earlier) for verdict in found]
     floors, apart = _floors(table, plan, drawn), _apart(table, plan, verdicts)
     return Judgement(plan, tuple(verdicts), floors, guards, tuple(drawn), apart)
 
@@ -95,7 +90,9 @@ def planned_looks(plan: Plan) -> tuple[int, ...]:
     return tuple(sorted(looks - {plan.replicates}))
 
 
-def undecided(table: ReplicateTable, plan: Plan, going: Iterable[Contrast]) -> frozenset[Contrast]:
+def undecided(
+    table: ReplicateTable, plan: Plan, going: Iterable[Contrast], *, earlier: Earlier = NOTHING
+) -> frozenset[Contrast]:
     """Return the contrasts that need more rounds: not decided yet, and not at their end.
 
     The guards of the run are left to its end: they stop nothing, they only take verdicts back.
@@ -107,6 +104,6 @@ def undecided(table: ReplicateTable, plan: Plan, going: Iterable[Contrast]) -> f
         if family.relation:
             on.update(members)
             continue
-        verdicts = judge_family(table, plan, family, members, nothing)
+        verdicts = judge_family(table, plan, at_level(family, earlier), members, nothing)
         on |= {verdict.contrast for verdict in verdicts if verdict.status not in DECIDED}
     return frozenset(on)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from pytest_fairmedagent.domain import Contrast, Family, Labels, Plan, Relation, ReplicateTable
 from pytest_fairmedagent.errors import OwnCodeError
@@ -12,6 +13,9 @@ from pytest_fairmedagent.relations.guards import MOST_MISSING, Guards
 from pytest_fairmedagent.relations.words import p_value
 from pytest_fairmedagent.stats import benjamini_hochberg, holm
 from pytest_fairmedagent.verdict.result import DISPARITY, INCONCLUSIVE, UNMEASURED
+
+if TYPE_CHECKING:
+    from pytest_fairmedagent.verdict.looks import Looked
 
 DESCRIPTIVE = "DESCRIPTIVE"
 
@@ -34,6 +38,8 @@ class RelationVerdict:
     p_adjusted: float | None = None
     holds: tuple[tuple[str, bool], ...] = ()
     reasons: tuple[str, ...] = ()
+    looked: Looked | None = None
+    post_hoc: bool = False
 
     @property
     def headline(self) -> str:

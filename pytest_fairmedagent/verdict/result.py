@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pytest_fairmedagent.domain import Confounded, Contrast, Family, Plan
 from pytest_fairmedagent.relations.evidence import Evidence
@@ -12,6 +13,9 @@ from pytest_fairmedagent.relations.invariance import Comparison
 from pytest_fairmedagent.relations.measured import Guarded, Measured
 from pytest_fairmedagent.relations.words import amount, p_value
 from pytest_fairmedagent.stats import PooledFloor, pairs_for_gap
+
+if TYPE_CHECKING:
+    from pytest_fairmedagent.verdict.looks import Looked
 
 DISPARITY = "DISPARITY"
 EQUIVALENT = "EQUIVALENT"
@@ -33,7 +37,8 @@ class Verdict:
     Benjamini-Hochberg q-value of an exploratory one. `detectable` is the smallest signed gap that
     this contrast finds with power .8 at its family's level, in the units of its outcome. `look` is
     the number of replicates it was judged at. `reasons` say why the status is what it is, `flags`
-    what else is to be known.
+    what else is to be known. `looked` tells which look at its family this was, None where that is
+    not known; one that is `post_hoc` gates nothing; `stands` names the earlier look that decided.
     """
 
     status: str
@@ -48,6 +53,9 @@ class Verdict:
     flags: tuple[str, ...] = ()
     sham: Guarded | None = None
     confounded: Confounded | None = None
+    looked: Looked | None = None
+    post_hoc: bool = False
+    stands: str = ""
 
     @property
     def wholly_confounded(self) -> bool:
@@ -99,8 +107,11 @@ class Verdict:
         told = self.comparison.told(self.evidence.interval)
         text = (
             f"{what}: {told}, p={p_value(self.p_adjusted)} "
-            f"({self.method}, family of {self.family.size})"
+            f"({self.method}, family of {self.family.size}"
         )
+        if self.looked is not None and self.looked.number > 1:
+            text += f", look {self.looked.number} at {self.looked.level:g}"
+        text += f"); {self.stands}" if self.stands else ")"
         if self.look < self.family.replicates:
             text += f" after {self.look} of {self.family.replicates} replicates"
         if self.status in (INCONCLUSIVE, UNMEASURED) and self.reasons:
@@ -171,5 +182,10 @@ class Judgement:
 
     @property
     def bound(self) -> float:
-        """Bound of the chance, in 0..1, that a run without any gap shows a DISPARITY."""
-        return min(1.0, sum(f.alpha for f in self.plan.families if f.gating and f.size))
+        """Bound of the chance, in 0..1, that a run without any gap shows a DISPARITY.
+
+        Together with the looks before it.
+        """
+        looked = {v.family.name: v.looked.bound for v in self.verdicts if v.looked is not None}
+        gating = [family for family in self.plan.families if family.gating and family.size]
+        return min(1.0, sum(looked.get(family.name, family.alpha) for family in gating))
