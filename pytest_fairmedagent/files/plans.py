@@ -47,6 +47,7 @@ class PlanFile(Strict):
     strict: bool = False
     sequential: Annotated[str, one_of(("off", "gs", "e"))] = "off"
     fresh_draws: bool = False
+    lifetime: bool = False
     certify: Share | None = None
     assumed_floor: Share = 0.087
     controls: Annotated[list[str], Field(default_factory=list)]
@@ -96,6 +97,8 @@ def read_plan(
                 f"controls[{index}]: unknown control {control!r}."
                 f"{closest(control, catalogue.controls)}",
             )
+    if data.lifetime:
+        _check_lifetime(source, data, catalogue)
     seen: set[str] = set()
     for index, family in enumerate(data.family):
         place = ("family", index)
@@ -116,3 +119,18 @@ def read_plan(
                     (*place, "actions"), f"unknown action {action!r}.{closest(action, outcomes)}"
                 )
     return Registered(path, data)
+
+
+def _check_lifetime(source: TomlFile, data: PlanFile, catalogue: Catalogue) -> None:
+    """Raise FileFormatError where evidence over runs could never turn the gate red."""
+    controls = data.controls or list(catalogue.controls)
+    if not any(catalogue.conditions[name].kind == "sham" for name in controls):
+        raise source.error(
+            ("lifetime",),
+            "lifetime = true needs sham arms in controls: what any edit does adds up over runs "
+            "like a gap, and only shams tell the two apart.",
+        )
+    if data.replicates < 2:
+        raise source.error(
+            ("lifetime",), "lifetime = true needs replicates = 2 or more, to tell noise from shams."
+        )

@@ -21,6 +21,17 @@ from .equivalence import Equivalence, Futility, futility, tost
 from .exact import StratifiedTest, stratified_test
 from .excess import Excess, excess, excess_test, excess_test_fraction
 from .floor import Floor, PooledFloor, floor, pooled_floor, zero_floor_upper
+from .lifetime import (
+    close_over_means,
+    guarded_e,
+    lifetime_e,
+    moved_by_sham,
+    rounds_evidence,
+    run_evidence,
+    sampling_variance,
+    surface_share,
+)
+from .lifetime_plan import RunsToFind, runs_to_find
 from .looks import GroupSequential, group_sequential, spending_levels
 from .multiplicity import benjamini_hochberg, e_bh, holm, tarone_holm
 from .odds import OddsRatio, odds_ratio
@@ -77,6 +88,7 @@ __all__ = [
     "PercentileIntervals",
     "PooledFloor",
     "RunsTest",
+    "RunsToFind",
     "ScoreTest",
     "SetContrast",
     "ShamGuard",
@@ -87,6 +99,7 @@ __all__ = [
     "arity_matched",
     "benjamini_hochberg",
     "cheapest_design",
+    "close_over_means",
     "collapse_unanimous",
     "confidence_sequence",
     "e_bh",
@@ -105,13 +118,16 @@ __all__ = [
     "gap_change_test",
     "group_sequential",
     "guard_rejections",
+    "guarded_e",
     "holm",
     "kappa",
     "kappa_of",
     "leave_one_out",
+    "lifetime_e",
     "logit_shift",
     "margin_e_values",
     "missingness_test",
+    "moved_by_sham",
     "normalised_floor",
     "odds_ratio",
     "pairs_for_gap",
@@ -124,7 +140,11 @@ __all__ = [
     "power_to_certify",
     "rarefied_flags",
     "rate_law",
+    "rounds_evidence",
+    "run_evidence",
     "runs_test",
+    "runs_to_find",
+    "sampling_variance",
     "set_contrast",
     "sham_guard",
     "sign_flip_test",
@@ -136,6 +156,7 @@ __all__ = [
     "standardised_differences",
     "stratified_test",
     "stratified_wilcoxon",
+    "surface_share",
     "tarone_holm",
     "tost",
     "vote_cell",

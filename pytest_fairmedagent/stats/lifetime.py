@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._check import Floats, as_arms, positive
+from ._check import Floats, as_arms, positive, whole
 from .exact import stratified_test
 
 Bools = NDArray[np.bool_]
@@ -155,6 +155,16 @@ def _from_any_run(logs: Floats, begun: Floats) -> Floats:
     return won
 
 
+def rounds_evidence(b: int, c: int) -> Floats:
+    """As `run_evidence`, of pairs in order of arrival: `b` and `c` discordant ones, `(41,)`.
+
+    For a run that may have ended early because of what it saw: whole rounds are then the unit.
+    ValueError for negative or fractional counts.
+    """
+    won: Floats = whole("b", b, least=0) * np.log1p(BETS) + whole("c", c, least=0) * np.log1p(-BETS)
+    return won
+
+
 def surface_share(
     moved: ArrayLike, noise: ArrayLike, sampling: ArrayLike, *, bar: float = 20.0
 ) -> Floats:
@@ -277,27 +287,27 @@ def moved_by_sham(
     return np.where(measured, x - y, math.nan), np.where(measured, noise, math.nan)
 
 
-def close_over_means(e: ArrayLike, weights: ArrayLike | None = None) -> Floats:
-    """Adjusted e-values `(n,)` of a family's members: reject a member where its is >= 1 / alpha.
+def close_over_means(e: ArrayLike, *, n_members: int | None = None) -> Floats:
+    """Adjusted e-values `(n,)` of a family's members: one is rejected where its is >= 1 / alpha.
 
-    The smallest weighted mean of the e-values over all sets that hold the member (Vovk and Wang
-    2021), so that the chance of any false rejection is at most alpha under any dependence. Absent
-    members enter with e = 1. `weights` are even by default. ValueError for negative values or nan.
+    The smallest mean of the e-values over all sets that hold the member (Vovk and Wang 2021), so
+    that the chance of any false rejection is at most alpha, under any dependence. Absent ones of
+    `n_members` count as e = 1. Where these are e-processes it holds at every run. ValueError for
+    negative values or nan, and for fewer members than e-values.
     """
     es = np.asarray(e, dtype=np.float64)
-    ws = np.ones_like(es) if weights is None else np.asarray(weights, dtype=np.float64)
-    if es.ndim != 1 or es.shape != ws.shape:
-        raise ValueError(f"e, weights: expected equal lengths, got {es.shape}, {ws.shape}")
-    if not ((es >= 0).all() and (ws > 0).all()):
-        raise ValueError("e, weights: expected e-values >= 0 and weights above 0")
-    adjusted = es.copy()
-    order = np.argsort(es, kind="stable")
-    for member in order.tolist():
-        total, weight = ws[member] * es[member], ws[member]
-        for other in order.tolist():
-            if es[other] >= total / weight:
-                break
-            if other != member:
-                total, weight = total + ws[other] * es[other], weight + ws[other]
-        adjusted[member] = total / weight
+    if es.ndim != 1 or not (es >= 0).all():
+        raise ValueError(f"e: expected a 1-d array of values >= 0, got {es}")
+    absent = whole("n_members", es.size if n_members is None else n_members, least=0) - es.size
+    if absent < 0:
+        raise ValueError(f"n_members: expected at least the {es.size} given, got {n_members}")
+    every = np.sort(np.concatenate((es, np.ones(absent))))
+    # The worst set for a member adds the smallest of the others, so long as these are below it.
+    below = np.concatenate(([0.0], np.cumsum(every)[:-1]))
+    sizes = np.arange(1, every.size + 1)
+    rank = np.searchsorted(every, es, side="left")
+    means = (es[:, None] + below) / sizes
+    adjusted: Floats = np.where(np.arange(every.size) <= rank[:, None], means, np.inf).min(
+        axis=1, initial=np.inf
+    )
     return adjusted
