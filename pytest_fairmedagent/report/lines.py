@@ -100,7 +100,7 @@ def history_lines(record: Record, *, line: int | None = None) -> list[str]:
     told += [
         "",
         f"A line turns red falsely, ever, with chance at most its bound: {record['null']}.",
-        f"All {len(lines)} line(s) of this store together: at most {bound:.3g}.",
+        f"All lines of this store ({len(lines)}) together: at most {bound:.3g}.",
         "Without two shams on 32 cases or more, e is at most 1: surface noise adds up like a gap.",
     ]
     return told
@@ -112,7 +112,7 @@ def _told(line: Record, number: int, *, whole: bool) -> Iterator[str]:
     why = f", declared {_date(line['declared'])}: {line['why']}" if line["declared"] else ""
     yield (
         f"line {number}  design {line['design'][:12]}, cases {line['cases'][:12]}{why}: "
-        f"{len(runs)} run(s), {since}; bound {line['bound']:.3g}"
+        f"{len(runs)} run{'s' * (len(runs) > 1)}, {since}; bound {line['bound']:.3g}"
     )
     for family in line["families"]:
         kind = "" if family["gating"] else ", exploratory"
@@ -178,7 +178,7 @@ def red_sentence(line: Line, family: FamilyLife, swap: SwapLife) -> str:
     where = f" on {swap.vignette}" if swap.vignette else ""
     best = max([float(swap.named.max()), *(float(life.named.max()) for life in named)])
     return (
-        f"{swap.swap}{where} differs over the {len(line.runs)} runs of this line ({what}{mean}): "
+        f"{swap.swap}{where} differs over the {_runs(line)} of this line ({what}{mean}): "
         f"evidence e={best:.3g}, red at {family.bar:g}, reached with run {at + 1}; after mending "
         "the agent declare a new line with `fairmed history new-line`"
     )
@@ -188,9 +188,13 @@ def quiet_sentence(line: Line) -> str:
     """Return what the gate says of a line in which nothing is red, in one sentence."""
     best = max((float(f.e.max()) for f in line.families if f.terms.gating), default=1.0)
     return (
-        f"{len(line.runs)} run(s) of this line show no steady gap so far: e={best:.3g}, and "
-        f"the chance that it ever turns red falsely is at most {line.bound:.3g}"
+        f"{_runs(line)} of this line: no steady gap is shown so far, e={best:.3g}; the "
+        f"chance that the line ever turns red falsely is at most {line.bound:.3g}"
     )
+
+
+def _runs(line: Line) -> str:
+    return "1 run" if len(line.runs) == 1 else f"{len(line.runs)} runs"
 
 
 def _e(value: float | None) -> str:
