@@ -287,8 +287,9 @@ def _evidence(kept: Sequence[Kept | None], bar: float) -> tuple[Floats, Floats]:
     moved = np.full((len(kept), arms, cases), np.nan)
     noise = moved.copy()
     for n, what in enumerate(kept):
-        for place, sham in enumerate(what.get("shams", ()) if what else ()):
-            assert what is not None  # noqa: S101 - it has shams
+        if what is None or not what["measured"]:  # what was taken back tells of no sham either
+            continue
+        for place, sham in enumerate(what.get("shams", ())):
             far, own = _moved(what, sham)
             moved[n, place, : far.size], noise[n, place, : far.size] = far, own
     return guarded_e(logs, moved, noise, sampling, bar=bar)
@@ -302,11 +303,11 @@ def _log_payoffs(kept: Kept | None) -> Floats:
     else:
         won = run_evidence(*(_long(kept[name], kept["cases"]) for name in "kmjn"))
     # Which runs are taken back depends on their answers: what they lost is lost all the same.
-    return won if kept.get("measured", True) else np.minimum(won, 0.0)
+    return won if kept["measured"] else np.minimum(won, 0.0)
 
 
 def _sampling(kept: Kept | None) -> float:
-    if kept is None:
+    if kept is None or not kept["measured"]:
         return 0.0
     if "b" in kept:
         pairs = max(1, _long(kept["base"]["n"], kept["size"]).sum()) if "base" in kept else 1

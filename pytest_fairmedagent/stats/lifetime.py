@@ -235,10 +235,11 @@ def _widening(freedom: Floats, bar: float) -> Floats:
 
     z = math.sqrt(2 * math.log(max(bar, 2.0)))
     tail = float(special.ndtr(-z))
-    at = 1 / np.geomspace(1.0, 1e6, 200)
-    widest = (special.stdtrit(1 / at, 1 - tail) / z) ** 2
-    factor: Floats = np.exp(np.interp(1 / np.maximum(freedom, 1.0), at[::-1], np.log(widest[::-1])))
-    return np.maximum(factor, 1.0)
+    at = 1 / np.geomspace(1e6, 1.0, 200)
+    widest = 2 * np.log(special.stdtrit(1 / at, 1 - tail) / z)
+    wider = np.interp(1 / np.maximum(freedom, 1.0), [0.0, *at], [0.0, *widest])
+    factor: Floats = np.exp(wider)
+    return factor
 
 
 def guarded_e(

@@ -80,7 +80,7 @@ def _shams(table: ReplicateTable, verdict: Verdict, plan: Plan) -> dict[str, Any
     base, *shams = [{"k": _short(arm.k), "n": _short(arm.n)} for arm in arms]
     told: dict[str, Any] = {"base": base, "shams": shams, "size": len(vignettes)}
     clusters = verdict.comparison.swap.clusters
-    if clusters:
+    if len(set(clusters)) < len(clusters):
         seat = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
         told["case"] = [seat[name] for name in clusters]
     return told
