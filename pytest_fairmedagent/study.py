@@ -29,6 +29,7 @@ from pytest_fairmedagent.running.budget import Budget, Estimate
 from pytest_fairmedagent.running.concurrency import Concurrency
 from pytest_fairmedagent.running.drawing import Drawing
 from pytest_fairmedagent.running.info import RunInfo, digest_of, missing_reasons
+from pytest_fairmedagent.running.ledger import Place
 from pytest_fairmedagent.running.looking import Book, given_by
 from pytest_fairmedagent.running.sampler import Progress
 from pytest_fairmedagent.running.store import Store
@@ -166,6 +167,11 @@ class Study:
                 earlier_looks=tuple(sorted(before | set(self.info.earlier_looks))),
             )
         return self._judgement
+
+    @property
+    def place(self) -> Place | None:
+        """Where its run stands in the ledger; None before it is drawn, and for a recording."""
+        return None if self._book is None else self._book.place
 
     def _look(self, info: RunInfo) -> Earlier:
         """Return what was said of these draws before. A run that reached its end is looked at."""

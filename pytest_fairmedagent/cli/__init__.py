@@ -16,6 +16,7 @@ from pytest_fairmedagent.cli import (
     compare,
     doctor,
     export,
+    history,
     importing,
     merge,
     plan,
@@ -27,7 +28,19 @@ from pytest_fairmedagent.cli.printing import OK, USAGE, harmless_lines
 from pytest_fairmedagent.errors import FairmedError
 
 # In the order of a user's way: look round, plan, check, judge, look closer, hand on.
-_COMMANDS = (doctor, plan, validate, analyse, report, compare, show, export, importing, merge)
+_COMMANDS = (
+    doctor,
+    plan,
+    validate,
+    analyse,
+    report,
+    compare,
+    history,
+    show,
+    export,
+    importing,
+    merge,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

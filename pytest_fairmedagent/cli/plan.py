@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_fairmedagent.cli import planned as given
 from pytest_fairmedagent.cli.arguments import amount, count, level, share
+from pytest_fairmedagent.cli.plan_lifetime import add_lifetime, plan_lifetime
 from pytest_fairmedagent.cli.printing import BAD, OK, print_record
 from pytest_fairmedagent.errors import PlanError
 
@@ -73,6 +74,7 @@ def add(commands: Any) -> None:
     plan.add_argument(
         "--simulate", type=int, metavar="N", help="try it N times (200 if sequential)"
     )
+    add_lifetime(plan)
     plan.add_argument("--plot", type=Path, metavar="FILE", help="detectable gap, .svg or .png")
     plan.add_argument("--json", action="store_true", help="print a record for programs")
     plan.set_defaults(command=_run)
@@ -143,6 +145,11 @@ def _run(arguments: argparse.Namespace) -> int:
         cases=len(cases),
     )
     lines = plan_lines(record)
+    if arguments.lifetime is not None and chosen is not None:
+        # An identical re-render is one of the controls; the others are shams.
+        n_shams = max(0, arguments.controls - 1)
+        record["lifetime"], told = plan_lifetime(arguments.lifetime, gate, chosen, n_shams)
+        lines += told
     if arguments.plot is not None:
         from pytest_fairmedagent.report.plan_plot import plot_plan
 

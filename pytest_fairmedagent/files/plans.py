@@ -50,6 +50,7 @@ class PlanFile(Strict):
     strict: bool = False
     sequential: Annotated[str, one_of(("off", "gs", "e"))] = "off"
     fresh_draws: bool = False
+    lifetime: bool = False
     certify: Share | None = None
     assumed_floor: Share = 0.087
     controls: Annotated[list[str], Field(default_factory=list)]
@@ -102,6 +103,8 @@ def read_plan(
                 f"controls[{index}]: unknown control {control!r}."
                 f"{closest(control, catalogue.controls)}",
             )
+    if data.lifetime:
+        _check_lifetime(source, data, catalogue)
     seen: set[str] = set()
     for index, family in enumerate(data.family):
         place = ("family", index)
@@ -143,4 +146,19 @@ def _check_cap(source: TomlFile, data: PlanFile) -> None:
             place,
             f"replicates_cap and sequential = {data.sequential!r} are two ways to settle the "
             "replicates: leave one out.",
+        )
+
+
+def _check_lifetime(source: TomlFile, data: PlanFile, catalogue: Catalogue) -> None:
+    """Raise FileFormatError where evidence over runs could never turn the gate red."""
+    controls = data.controls or list(catalogue.controls)
+    if not any(catalogue.conditions[name].kind == "sham" for name in controls):
+        raise source.error(
+            ("lifetime",),
+            "lifetime = true needs sham arms in controls: what any edit does adds up over runs "
+            "like a gap, and only shams tell the two apart.",
+        )
+    if data.replicates < 2:
+        raise source.error(
+            ("lifetime",), "lifetime = true needs replicates = 2 or more, to tell noise from shams."
         )

@@ -93,6 +93,15 @@ class StartPart(Part):
     this: bool = Field(description="on the draws of this run")
 
 
+class LifetimePart(Part):
+    """What the line of a run shows, this run included."""
+
+    runs: Count
+    bound: Rate = Field(description="of the chance that the line ever turns red falsely")
+    red: bool
+    text: list[str]
+
+
 class Run(Part):
     """What is to be known of a run beside its trajectories; one for each agent under test."""
 
@@ -122,6 +131,7 @@ class Run(Part):
     created: float | None = Field(default=None, description="when it began, seconds since 1970")
     since: float | None = Field(default=None, description="when its first trajectory was drawn")
     looks: list[int] = Field(default=[], description="replicates at which it was looked at")
+    lifetime: LifetimePart | None = Field(default=None, description="where the plan gates on it")
     saved: Count = Field(default=0, description="trials that their contrasts did not need")
     ended: str = Field(default="", description="why it ended before its plan")
     replicates: Count | None = None

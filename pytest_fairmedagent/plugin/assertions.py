@@ -10,6 +10,7 @@ import pytest
 
 from pytest_fairmedagent.domain import BINARY, Contrast, Outcome
 from pytest_fairmedagent.errors import DisparityError, InconclusiveError, PlanError, closest
+from pytest_fairmedagent.plugin.lifetime import red_over_life
 from pytest_fairmedagent.plugin.parametrise import function_id
 from pytest_fairmedagent.plugin.registry import Registry
 from pytest_fairmedagent.plugin.session import outcomes_of, state, verdicts_of
@@ -177,6 +178,9 @@ def assert_invariant(
     carried = contrast.study.judge().carries(verdict.contrast)
     if carried is not None:
         raise DisparityError(f"{carried.headline}\n{_failure(verdict, contrast.study)}")
+    over_life = red_over_life(contrast.item.config, contrast.study, verdict.contrast)
+    if over_life and gating:
+        raise DisparityError(f"{over_life}\n{_failure(verdict, contrast.study)}")
     heterogeneous = any(flag.startswith("HETEROGENEOUS") for flag in verdict.flags)
     if heterogeneous and contrast.gate_heterogeneous and gating:
         raise DisparityError(_failure(verdict, contrast.study))

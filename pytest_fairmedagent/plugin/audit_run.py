@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import pytest
@@ -31,6 +31,7 @@ from pytest_fairmedagent.running.replay import open_recording
 from pytest_fairmedagent.running.store import Store
 from pytest_fairmedagent.study import Study
 from pytest_fairmedagent.verdict import UNMEASURED
+from pytest_fairmedagent.verdict.lifetime import kept
 
 Place = tuple[Seat, str]  # of a study: its seat, and where its agent fixture is
 
@@ -173,6 +174,7 @@ class AuditRun:
             fresh=self._start if settings.fresh else "",
             offline=settings.offline,
             only_fresh=file.fresh_draws,
+            payload=partial(kept, plan),
         )
         made = self._models.of(seat)
         study.concurrency = Concurrency(

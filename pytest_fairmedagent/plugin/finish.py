@@ -12,6 +12,7 @@ import pytest
 from pytest_fairmedagent.errors import FairmedError, OwnCodeError, PlanError
 from pytest_fairmedagent.plugin.explain import PART as ASKED
 from pytest_fairmedagent.plugin.explain import asked, explanation
+from pytest_fairmedagent.plugin.lifetime import life_entry
 from pytest_fairmedagent.plugin.merging import merge, one_configuration
 from pytest_fairmedagent.plugin.overrides import overrides
 from pytest_fairmedagent.plugin.seats import Seat
@@ -121,6 +122,9 @@ def own_record(config: pytest.Config, seat: Seat, study: Study) -> Record:
     record = build_record([study], profile=file.name, says=file.says, overrides=told)
     if seat.id:
         record["runs"][0]["seat"] = seat.entry()
+    life = life_entry(config, study)
+    if life is not None:
+        record["runs"][0]["lifetime"] = life
     record[ASKED] = asked(config, registry.settings.explain)  # no part of what is written
     return record
 

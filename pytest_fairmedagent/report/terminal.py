@@ -71,6 +71,8 @@ def _run(record: Record, run: Record) -> Iterator[str]:
         sources = f"no new draws, {run['earlier']} trajectories from {_date(run['since'])}"
     number = f", run {run['id']} in {run['store']}" if run["id"] is not None else ""
     yield f"trials  {sources}{number}"
+    for text in run.get("lifetime", {}).get("text", ()):
+        yield f"line    {'RED: ' if run['lifetime']['red'] else ''}{text}"
     unset = [k for k, v in run["configuration"].get("decoding", {}).items() if v == "unset"]
     sent = {k: v for k, v in run["configuration"].get("decoding", {}).items() if v != "unset"}
     decoding = ", ".join(f"{k}={v}" for k, v in sent.items()) or "nothing"

@@ -32,6 +32,17 @@ from .exact import StratifiedTest, stratified_test
 from .excess import Excess, excess, excess_test, excess_test_fraction
 from .floor import Floor, PooledFloor, floor, pooled_floor, zero_floor_upper
 from .identical import identical_bound
+from .lifetime import (
+    close_over_means,
+    guarded_e,
+    lifetime_e,
+    moved_by_sham,
+    rounds_evidence,
+    run_evidence,
+    sampling_variance,
+    surface_share,
+)
+from .lifetime_plan import RunsToFind, runs_to_find
 from .looks import GroupSequential, group_sequential, spending_levels
 from .mean_gap import MeanGapTest, gap_interval, mean_gap_test
 from .minimum_gap import minimum_gap_p, power_of_minimum_gap
@@ -97,6 +108,7 @@ __all__ = [
     "PercentileIntervals",
     "PooledFloor",
     "RunsTest",
+    "RunsToFind",
     "ScoreTest",
     "SetContrast",
     "ShamGuard",
@@ -111,6 +123,8 @@ __all__ = [
     "arity_matched",
     "benjamini_hochberg",
     "chance_to_certify_all",
+    "cheapest_design",
+    "close_over_means",
     "collapse_unanimous",
     "confidence_sequence",
     "e_bh",
@@ -130,6 +144,7 @@ __all__ = [
     "gap_interval",
     "group_sequential",
     "guard_rejections",
+    "guarded_e",
     "holm",
     "identical_bound",
     "imbalance_of_cells",
@@ -137,11 +152,13 @@ __all__ = [
     "kappa",
     "kappa_of",
     "leave_one_out",
+    "lifetime_e",
     "logit_shift",
     "margin_e_values",
     "mean_gap_test",
     "minimum_gap_p",
     "missingness_test",
+    "moved_by_sham",
     "normalised_floor",
     "odds_ratio",
     "pairs_for_gap",
@@ -160,7 +177,11 @@ __all__ = [
     "repeats_of_fields",
     "replicates_of",
     "replicates_to_certify_all",
+    "rounds_evidence",
+    "run_evidence",
     "runs_test",
+    "runs_to_find",
+    "sampling_variance",
     "score_test",
     "set_contrast",
     "sham_guard",
@@ -176,6 +197,7 @@ __all__ = [
     "stratified_wilcoxon",
     "stratum_gaps",
     "surface_noise",
+    "surface_share",
     "swap_against_shams",
     "swap_test",
     "tarone_holm",
