@@ -37,7 +37,7 @@ def lost_yes(scale: float) -> Iterator[str]:
     yield f"## Missing answers: 17 % of one arm's yes answers to one action lost ({n} runs)"
     yield (
         "\n64 vignettes x 10, three swaps x six actions, no other effect; Holm at .05. Runs in "
-        "which that contrast, or any, is red, with the guard of whole trajectories and with that of "
+        "which that contrast, or any, is red, with the guard of whole trajectories and that of "
         "each outcome, and in which the latter fires."
     )
     yield from head("floor", "its, before", "its, after", "any, before", "any, after", "fires")
