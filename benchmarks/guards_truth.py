@@ -35,16 +35,21 @@ def head(*names: str) -> list[str]:
 def lost_yes(scale: float) -> Iterator[str]:
     n = round(150 * scale)
     yield f"## Missing answers: 17 % of one arm's yes answers to one action lost ({n} runs)"
-    yield "\n64 vignettes x 10, floor .087, three swaps x six actions, no other effect; Holm, .05."
-    yield from head("guard", "runs red", "guard fires")
-    found = []
-    for index in range(n):
-        rng = seeded(1, index)
-        drawn = missing.answers(rng, 64, 10, 0.087)
-        missing.lose_yes(rng, drawn, 0.17)
-        found.append(missing.judged(drawn))
-    yield row("whole trajectories only", sum(f.red_before for f in found), 0)
-    yield row("each outcome", sum(f.red_after for f in found), sum(f.missingness for f in found))
+    yield (
+        "\n64 vignettes x 10, three swaps x six actions, no other effect; Holm at .05. Runs in "
+        "which that contrast, or any, is red, with the guard of whole trajectories and that of "
+        "each outcome, and in which the latter fires."
+    )
+    yield from head("floor", "its, before", "its, after", "any, before", "any, after", "fires")
+    fields = ("lost_before", "lost_after", "red_before", "red_after", "missingness")
+    for floor in FLOORS[:2]:
+        found = []
+        for index in range(n):
+            rng = seeded(1, index, floor)
+            drawn = missing.answers(rng, 64, 10, floor)
+            missing.lose_yes(rng, drawn, 0.17)
+            found.append(missing.judged(drawn))
+        yield row(floor, *(sum(getattr(f, name) for f in found) for name in fields))
 
 
 def lost_at_random(scale: float) -> Iterator[str]:

@@ -24,8 +24,10 @@ Answers = NDArray[np.float64]  # (arm, vignette, replicate, action): 0, 1 or nan
 
 @dataclass(frozen=True)
 class Run:
-    """Whether a contrast of the run is red before and after, and whether a guard fired."""
+    """Whether the contrast that lost answers, or any, is red before and after; what fired."""
 
+    lost_before: bool
+    lost_after: bool
     red_before: bool
     red_after: bool
     missingness: bool
@@ -75,9 +77,12 @@ def judged(drawn: Answers) -> Run:
         before.append(max(test.p, worst.p) if whole else test.p)
         after.append(max(test.p, worst.p) if own else test.p)
     rejecting = {test.guard for test in guards.rejecting}
+    red = [holm(p) <= 0.05 for p in (before, after)]
     return Run(
-        bool(holm(before).min() <= 0.05),
-        bool(holm(after).min() <= 0.05),
+        bool(red[0][0]),
+        bool(red[1][0]),
+        bool(red[0].any()),
+        bool(red[1].any()),
         "missingness" in rejecting,
         bool(rejecting),
     )
