@@ -22,8 +22,8 @@ from ._result import Result
 _DIGITS = 8
 _HAIR = 2e-8
 # The weight of 1 / p of max |z| beside that of the sum of squares. At 1 a change in one outcome is
-# named less often than by max-T alone (.03); at 2 by .01, and changes spread over all outcomes
-# are found nearly as often as by the sum of squares: benchmarks/results/swap_level.md.
+# named less often than by max-T alone (.03); at 2 by .01 to .02, and changes spread over all
+# outcomes are found nearly as often as by the sum of squares: benchmarks/results/swap_level.md.
 OF_LARGEST = 2.0
 
 
