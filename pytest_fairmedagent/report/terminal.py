@@ -248,7 +248,7 @@ def _needed(record: Record, contrasts: list[Record]) -> Iterator[str]:
         return
     most = max(known, key=lambda c: c["pairs_to_find"])
     replicates = -(-most["pairs_to_find"] // most.get("variants", most["vignettes"]))
-    run = next((r for r in record["runs"] if r.get("number") == most.get("run")), {})
+    run: Record = next((r for r in record["runs"] if r.get("number") == most.get("run")), {})
     options = more_draws(
         run or record["runs"][0],
         int(replicates),
