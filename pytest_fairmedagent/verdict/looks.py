@@ -325,9 +325,9 @@ def spends(alpha: float, number: int) -> float:
     k looks since then, 1 / (k (k + 1)) of what halving would have left for all of them together.
     """
     if number <= HALVED:
-        return alpha / 2.0 ** (number - 1)
+        return float(alpha / 2 ** (number - 1))
     k = number - HALVED
-    return alpha / 2.0 ** (HALVED - 1) / (k * (k + 1))
+    return float(alpha / 2 ** (HALVED - 1) / (k * (k + 1)))
 
 
 def bound_after(alpha: float, number: int) -> float:
