@@ -59,31 +59,29 @@ def _log_e(gap: float, floor: float, v: float, n_rounds: int, action: int) -> Fl
     # What is decided in both arms is one more kind of vignette, which never disagrees.
     edges = np.cumsum(np.append(weight, max(0.0, 1 - weight.sum())))
     kind = np.searchsorted(edges / edges[-1], rng.random((_N_RUNS, size)))
-    counts = []
-    for each in (np.append(q * (1 - p), 0.0), np.append(p * (1 - q), 0.0)):
-        share = each[kind]
-        mean, squares = share.mean(axis=1), (share * share).mean(axis=1)
-        if v > size:  # a sample stands for more vignettes, with as much less spread
-            typical = float(np.diff(edges, prepend=0.0) @ each / edges[-1])
-            mean = np.maximum(0, typical + (mean - typical) * math.sqrt(size / v))
-        counts.append(_rounds(mean * v, squares * v, n_rounds, rng))
-    b, c = (np.cumsum(count, axis=1) for count in counts)
+    up, down = np.append(q * (1 - p), 0.0)[kind], np.append(p * (1 - q), 0.0)[kind]
+    # A pair is one of both kinds or none, so the counts are not independent: drawn pair by pair.
+    counts = np.zeros((2, _N_RUNS, n_rounds))
+    low, high = up.astype(np.float32), (up + down).astype(np.float32)
+    for index in range(n_rounds):
+        chance = rng.random(up.shape, dtype=np.float32)
+        first = chance < low
+        counts[0, :, index] = first.sum(axis=1)
+        counts[1, :, index] = ((chance < high) & ~first).sum(axis=1)
+    if v > size:
+        counts = _as_many(counts, v / size)
+    b, c = np.cumsum(counts, axis=2)
     n = b + c
     log_choose = special.gammaln(n + 1) - special.gammaln(b + 1) - special.gammaln(c + 1)
     found: Floats = n * math.log(2) - np.log(n + 1) - log_choose
     return found
 
 
-def _rounds(mean: Floats, squares: Floats, n_rounds: int, rng: np.random.Generator) -> Floats:
-    """Counts of each round with the mean and variance of unequal coins, `(n_runs, n_rounds)`."""
-    trials = np.maximum(
-        1, np.rint(np.divide(mean**2, squares, out=np.ones_like(mean), where=squares > 0))
-    )
-    share = np.clip(mean / trials, 0, 1)
-    found: Floats = rng.binomial(
-        trials.astype(np.int64)[:, None], share[:, None], (len(mean), n_rounds)
-    ).astype(float)
-    return found
+def _as_many(counts: Floats, times: float) -> Floats:
+    """Counts of a sample taken for so many times the vignettes: spread less about their mean."""
+    mean = counts.mean(axis=(1, 2), keepdims=True)
+    found: Floats = np.maximum(0.0, mean * times + (counts - mean) * math.sqrt(times))
+    return np.rint(found)
 
 
 def _log_mean(log_e: Floats) -> Floats:
