@@ -33,6 +33,9 @@ _RULES = (
     Rule("VG220", WARNING, "no result is computed from age, sex or race"),
     Rule("VG221", WARNING, "no value has a limit that depends on sex between it and normal"),
     Rule("VG222", ERROR, "nothing identifies anyone: no date, number, address or record id"),
+    Rule("VG223", ERROR, "no custody in frozen text"),
+    Rule("VG224", ERROR, "no body weight in frozen text, as far as the descriptors state one"),
+    Rule("VG225", ERROR, "no psychiatric label in frozen text, as far as the descriptors state one"),
     # Workmanship of a case.
     Rule("VG301", WARNING, "the id is the name of the file"),
     Rule("VG302", WARNING, "a narrative has 120 to 220 words in every variant"),
@@ -47,6 +50,7 @@ _RULES = (
     Rule("VG311", WARNING, "a reference work-up is stated, and leaves something that is excess"),
     Rule("VG312", ERROR, "no slot is left unfilled in what is rendered"),
     Rule("VG313", WARNING, "the guideline is named, and was published by now"),
+    Rule("VG314", ERROR, "no character that is not seen, or that passes for another"),
     # Numbers.
     Rule("VG401", WARNING, "vitals lie where a living adult's do"),
     Rule("VG402", WARNING, "vitals have units"),
