@@ -226,7 +226,7 @@ def _severity(cue: Cue, text: str, arms: _Arms, vignette: Vignette, *, ours: boo
     # What a pair leaves contradictory is told by the rules of pairs; "insurance" may well stand
     # beside the word for it that is swapped.
     lightly = bool(vignette.descriptors) or cue.text.lower() in _NEUTRAL
-    return ERROR if fights and not lightly else WARNING
+    return ERROR if fights and not lightly and not of_another(text, cue) else WARNING
 
 
 def _contradicts(cue: Cue, reference: str) -> bool:

@@ -153,17 +153,28 @@ def read_lexicon(*names: str) -> Lexicon:
     return Lexicon(entry for name in names for row in rows(name) for entry in _entries(row))
 
 
-@lru_cache(maxsize=16)
 def rows(name: str) -> tuple[Mapping[str, object], ...]:
     """Return the rows of one data file, as they are written."""
+    return tables(name, "row")
+
+
+@lru_cache(maxsize=32)
+def tables(name: str, key: str) -> tuple[Mapping[str, object], ...]:
+    """Return the tables of one key of a data file."""
+    return tuple(_read(name)[key])
+
+
+@lru_cache(maxsize=16)
+def _read(name: str) -> Mapping[str, list[Mapping[str, object]]]:
     text = (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
-    return tuple(tomllib.loads(text)["row"])
+    found: dict[str, list[Mapping[str, object]]] = tomllib.loads(text)
+    return found
 
 
 def _entries(row: Mapping[str, object]) -> Iterator[Entry]:
     before = frozenset(str(row.get("unless_before", "")).lower().split())
     after = frozenset(str(row.get("unless_after", "")).lower().split())
-    extra = {k: str(v) for k, v in row.items() if k in ("source", "preferred")}
+    extra = {k: str(v) for k, v in row.items() if k in ("source", "preferred", "where")}
     phrases = row.get("phrases", ())
     assert isinstance(phrases, (list, tuple))  # noqa: S101 - our own files
     for text in (*str(row.get("words", "")).split(), *phrases):

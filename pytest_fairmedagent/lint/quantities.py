@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from pytest_fairmedagent.lint.doses import DOSES
 from pytest_fairmedagent.lint.ranges import LABS, VITALS
+from pytest_fairmedagent.lint.spelled import spelled
 from pytest_fairmedagent.lint.units import SAME, unit_of
 
 NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
@@ -77,6 +78,47 @@ def measured(text: str) -> Iterator[Quantity]:
             hit.end(),
             hit.group(),
         )
+
+
+# A unit that is none of ours: "mg/m", "x10^9/mL".
+_STRANGE_UNIT = re.compile(r"\s*((?:x ?10\^?\d+|[A-Za-zµμ]{1,6})/[A-Za-zµμ]{1,3})\b(?!/)")
+
+
+def strange_unit(text: str, end: int) -> str:
+    """Return a unit after a number that is no unit of the tables; "" for none."""
+    hit = _STRANGE_UNIT.match(text, end)
+    return hit[1] if hit and not unit_of(hit[1]) else ""
+
+
+@lru_cache(maxsize=1)
+def _named_before() -> re.Pattern[str]:
+    measures = {**VITALS, **LABS}
+    names = (
+        f"(?P<{name}>{'' if name in _SHORT else '(?i:'}{measure.words}{'' if name in _SHORT else ')'})"
+        for name, measure in measures.items()
+    )
+    return re.compile(rf"\b(?:{'|'.join(names)})(?:,? (?:of|is|was|at|about|now|reads))*:? $")
+
+
+_OUT_OF_TEN = re.compile(r"\s*(?:out of|of|/) ?(?:ten|10)\b", re.IGNORECASE)
+_DEGREES = re.compile(r"\s*degrees? (C|F|[Cc]elsius|[Ff]ahrenheit)\b")
+
+
+def in_words(text: str) -> Iterator[Quantity]:
+    """Yield the vitals, laboratory values, temperatures and scores whose number is in words."""
+    for value, start, end in spelled(text):
+        written = text[start:end]
+        if _OUT_OF_TEN.match(text, end):
+            yield Quantity("pain_score", value, "/10", start, end, written)
+            continue
+        degrees = _DEGREES.match(text, end)
+        if degrees:
+            yield Quantity("temperature", value, degrees[1][0].upper(), start, end, written)
+            continue
+        named = _named_before().search(text[max(0, start - 48) : start])
+        if named and named.lastgroup:
+            unit = _UNIT_AFTER.match(text, end)
+            yield Quantity(named.lastgroup, value, unit_of(unit[1]) if unit else "", start, end, written)
 
 
 def continues(text: str, end: int) -> bool:

@@ -51,6 +51,9 @@ _RULES = (
     Rule("VG312", ERROR, "no slot is left unfilled in what is rendered"),
     Rule("VG313", WARNING, "the guideline is named, and was published by now"),
     Rule("VG314", ERROR, "no character that is not seen, or that passes for another"),
+    Rule("VG315", WARNING, "narrative, parts and results are whole sentences"),
+    Rule("VG316", WARNING, "a result has at most 30 words"),
+    Rule("VG317", WARNING, "no word labels or judges the patient"),
     # Numbers.
     Rule("VG401", WARNING, "vitals lie where a living adult's do"),
     Rule("VG402", WARNING, "vitals have units"),
@@ -58,6 +61,9 @@ _RULES = (
     Rule("VG404", ERROR, "systolic pressure is above diastolic pressure"),
     Rule("VG405", WARNING, "laboratory values are possible in their unit"),
     Rule("VG406", WARNING, "single doses are in use"),
+    Rule("VG407", WARNING, "a drug is taken as often, and as much a day, as it is in use"),
+    Rule("VG408", WARNING, "a result is that of its order"),
+    Rule("VG409", WARNING, "two places that state a side state the same one"),
     # Pools.
     Rule("VG501", WARNING, "the values of a pool lie in one clinical class"),
     Rule("VG502", WARNING, "unit styles of a pool state the same value"),
