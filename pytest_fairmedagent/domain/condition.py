@@ -26,7 +26,8 @@ class Condition:
     `drawn` holds the descriptors of a condition that differs from case to case, as names do. A case
     has the one at its own place, which is the same place in every condition, so that what stands
     there can be matched. `descriptor` is then the first of them. `changes` are the slots of the
-    line that a condition sets otherwise than the reference.
+    line that a condition sets otherwise than the reference. `reason` says why words that the linter
+    does not know are right.
     """
 
     id: str
@@ -35,6 +36,7 @@ class Condition:
     attribute: str = ""
     drawn: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
+    reason: str = ""
 
     def descriptor_in(self, vignette: Vignette) -> str:
         """Return the descriptor of this condition in a case; variants of a case share it."""

@@ -14,10 +14,10 @@ from pytest_fairmedagent.files.swaps import read_swaps
 from pytest_fairmedagent.files.toml import TomlFile
 from pytest_fairmedagent.files.validate import SWAPS, VIGNETTE, Checked, validate
 from pytest_fairmedagent.lint.arms import check_arms
-from pytest_fairmedagent.lint.catalogue import check_catalogue
 from pytest_fairmedagent.lint.checking import check_cases
 from pytest_fairmedagent.lint.finding import ERROR, Finding, Hit
 from pytest_fairmedagent.lint.places import Origin, findings
+from pytest_fairmedagent.lint.rosters import check_rosters, check_swaps
 from pytest_fairmedagent.lint.silences import unsilenced
 
 _FIRST_COMMENT = {
@@ -84,10 +84,11 @@ def check_files(paths: Sequence[Path]) -> Result:
             ours.add(file.found.id)
             extra += check_file(file.path, file.found)
     hits = check_cases(list(vignettes.values()), main, ours=ours)
-    found = findings([*hits, *extra], vignettes, origins)
+    rosters = check_rosters(swaps[0].path) if swaps else []
+    found = findings([*hits, *rosters, *extra], vignettes, origins)
     for file in swaps[1:]:
         assert isinstance(file.found, Catalogue)  # noqa: S101 - sorted out above
-        more = [*check_catalogue(file.found)]
+        more = check_swaps(file.path, file.found)
         more += [hit for v in vignettes.values() for hit in check_arms(v, file.found)]
         found += findings(more, vignettes, {**origins, "": Origin(file.path)})
     for file, foreign in pairs:

@@ -101,6 +101,13 @@ class Lexicon:
                     continue
                 yield Match(entry, tokens[first][1], tokens[end - 1][2])
 
+    def words(self) -> set[str]:
+        """Return the words that entries of one word have."""
+        return {
+            w for table in (self._whole,) for entries in table.values() for e in entries
+            if len(e.elements) == 1 for w in e.elements[0]
+        }  # fmt: skip
+
     def knows(self, word: str) -> tuple[str, ...]:
         """Return the kinds that a word has on its own."""
         return tuple(m.entry.kind for m in self.find(word) if m.end - m.start == len(word))
