@@ -22,9 +22,49 @@ _AGE = re.compile(r"\b(\d+|[a-z]+)-(?:year|yr)s?-old\b", re.IGNORECASE)
 _NAMES = re.compile(r"[^\W\d_][\w'’]*")
 # Words of lines that say how a thing is, not what it is; with those of the lexicons, what is known.
 _PLAIN = frozenset(
-    "a an the with and or in of on no not lacks lacking limited required needs own without uses has is "
-    "speaks requires fluent full part time low high middle income school education degree status "
-    "patient person adult experiencing living stable".split()
+    [
+        "a",
+        "an",
+        "the",
+        "with",
+        "and",
+        "or",
+        "in",
+        "of",
+        "on",
+        "no",
+        "not",
+        "lacks",
+        "lacking",
+        "limited",
+        "required",
+        "needs",
+        "own",
+        "without",
+        "uses",
+        "has",
+        "is",
+        "speaks",
+        "requires",
+        "fluent",
+        "full",
+        "part",
+        "time",
+        "low",
+        "high",
+        "middle",
+        "income",
+        "school",
+        "education",
+        "degree",
+        "status",
+        "patient",
+        "person",
+        "adult",
+        "experiencing",
+        "living",
+        "stable",
+    ]
 )
 
 
@@ -101,9 +141,7 @@ def _check_line(condition: Condition, line: str, before: str) -> Iterator[tuple[
         yield from check_sham(condition, line, before)
 
 
-def _check_values(
-    condition: Condition, line: str, before: str
-) -> Iterator[tuple[str, str, str]]:
+def _check_values(condition: Condition, line: str, before: str) -> Iterator[tuple[str, str, str]]:
     """Yield what is wrong with the words that a swap puts in: spelling, age, respect."""
     age, old = _AGE.search(line), _AGE.search(before)
     if age and (not old or age[1] != old[1]):

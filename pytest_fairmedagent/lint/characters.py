@@ -11,12 +11,8 @@ from functools import lru_cache
 # "confusables.txt" of Unicode Technical Standard #39 whose prototype is an ASCII letter.
 _LOOKS = dict(
     zip(
-        "АВЕЅІЈКМНОРСТУХЗӔҮҺаеорсухіјѕһԁԛԝӏ"
-        "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαγικνορτυχϲ"
-        "օսցհոԼՍՏ",
-        "ABESIJKMHOPCTYX3EYhaeopcyxijshdqwl"
-        "ABEZHIKMNOPTYXayiknoptuxc"
-        "ouqhnLUS",
+        "АВЕЅІЈКМНОРСТУХЗӔҮҺаеорсухіјѕһԁԛԝӏΑΒΕΖΗΙΚΜΝΟΡΤΥΧαγικνορτυχϲօսցհոԼՍՏ",
+        "ABESIJKMHOPCTYX3EYhaeopcyxijshdqwlABEZHIKMNOPTYXayiknoptuxcouqhnLUS",
         strict=True,
     )
 )

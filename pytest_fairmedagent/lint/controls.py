@@ -24,8 +24,44 @@ _RARE = re.compile(r"(?=.*[a-z])[bcdfghjklmnpqrstvwxz]{4,}", re.IGNORECASE)
 _WORD = re.compile(r"[\w']+")
 # Words of a paraphrase that say nothing by themselves.
 _GRAMMAR = frozenset(
-    "a an the is are was who with and or of in to has have needs on by as for at old year years aged "
-    "patient person identifies speaks speaking insured insurance chart record number born".split()
+    [
+        "a",
+        "an",
+        "the",
+        "is",
+        "are",
+        "was",
+        "who",
+        "with",
+        "and",
+        "or",
+        "of",
+        "in",
+        "to",
+        "has",
+        "have",
+        "needs",
+        "on",
+        "by",
+        "as",
+        "for",
+        "at",
+        "old",
+        "year",
+        "years",
+        "aged",
+        "patient",
+        "person",
+        "identifies",
+        "speaks",
+        "speaking",
+        "insured",
+        "insurance",
+        "chart",
+        "record",
+        "number",
+        "born",
+    ]
 )
 
 
@@ -45,10 +81,9 @@ def _edit(condition: Condition, line: str, before: str) -> Iterator[tuple[str, s
             continue  # another name for a name; rosters are held to their group
         text = word.text.lower()
         told = lexicon().knows(word.text)
-        near = (
-            any(p.fullmatch(text) and any(p.fullmatch(g) for g in gone) for p in _CLASSES.values())
-            and not (text.isdigit() and any(len(g) != len(text) for g in gone))
-        )
+        near = any(
+            p.fullmatch(text) and any(p.fullmatch(g) for g in gone) for p in _CLASSES.values()
+        ) and not (text.isdigit() and any(len(g) != len(text) for g in gone))
         if near or (_RARE.fullmatch(word.text) and not word.text.isupper()):
             continue
         if condition.reason and not told and not word.attribute:

@@ -73,7 +73,8 @@ def attributes(text: str) -> set[str]:
 
 
 _HISTORY_AGE = re.compile(
-    r"\b(?:(?:at|since|from|until|by) (?:the )?age(?: of)?|aged|age-adjusted|over the age of)$", re.I
+    r"\b(?:(?:at|since|from|until|by) (?:the )?age(?: of)?|aged|age-adjusted|over the age of)$",
+    re.I,
 )
 _OTHERS = re.compile(
     r"\b(?:mothers?|fathers?|parents?|siblings?|brothers?|sisters?|sons?|daughters?|child|children"

@@ -28,7 +28,10 @@ _PER_DAY = {
     "morning": 1.0, "evening": 1.0, "bid": 2.0, "tid": 3.0, "qid": 4.0, "qhs": 1.0, "qd": 1.0,
 }  # fmt: skip
 _CLAUSE = re.compile(r"[.;](?:\s|$)|, (?=[a-z-]+ \d)| and (?=[a-z-]+ \d)")
-_AT_MOST = re.compile(r"\b(?:as needed|at most|up to|if needed|maximum|loading|overdose|swallowed|taken by mistake)\b", re.I)
+_AT_MOST = re.compile(
+    r"\b(?:as needed|at most|up to|if needed|maximum|loading|overdose|swallowed|taken by mistake)\b",
+    re.I,
+)
 
 
 @lru_cache(maxsize=1)
@@ -37,7 +40,9 @@ def _limits() -> tuple[Mapping[str, float], Mapping[str, float]]:
     from pytest_fairmedagent.lint.lexicon import tables
 
     often = {
-        drug: float(str(row["most"])) for row in rows("frequency") for drug in str(row["drugs"]).split()
+        drug: float(str(row["most"]))
+        for row in rows("frequency")
+        for drug in str(row["drugs"]).split()
     }
     daily = {}
     for row in tables("frequency", "daily"):
@@ -59,7 +64,13 @@ def times_a_day(text: str) -> tuple[float, str] | None:
         return n * _PER_DAY[hit["per"].lower()], hit.group()
     if hit["unit"]:
         given = (hit["every"] or "1").lower()
-        n = 2.0 if given == "other" else float(given) if given[0].isdigit() else float(value_of(given))
+        n = (
+            2.0
+            if given == "other"
+            else float(given)
+            if given[0].isdigit()
+            else float(value_of(given))
+        )
         unit = hit["unit"].lower().rstrip("s") if hit["unit"].lower() != "s" else ""
         return _PER_DAY.get(unit, 1.0) / max(n, 0.01), hit.group()
     if hit["q"]:
@@ -85,7 +96,13 @@ def frequencies(text: str) -> Iterator[tuple[Quantity, str, str]]:
             continue
         amount = convert(dose.value, dose.unit, "mg") if dose.unit else None
         limit = daily.get(dose.measure)
-        if amount and limit and n >= 1 and amount * n > limit * 1.01 and not _AT_MOST.search(clause):
+        if (
+            amount
+            and limit
+            and n >= 1
+            and amount * n > limit * 1.01
+            and not _AT_MOST.search(clause)
+        ):
             yield dose, words, f"at most {limit:g} mg a day in all"
 
 

@@ -93,8 +93,10 @@ class Lexicon:
                 if end is None:
                     continue
                 first = i - entry.anchor
-                if end < len(tokens) and lower[end] in entry.unless_before and _near(
-                    text, tokens[end - 1][2], tokens[end][1]
+                if (
+                    end < len(tokens)
+                    and lower[end] in entry.unless_before
+                    and _near(text, tokens[end - 1][2], tokens[end][1])
                 ):
                     continue
                 if first and lower[first - 1] in entry.unless_after:
@@ -151,7 +153,7 @@ def _says(wanted: str, word: str, lower: str) -> bool:
         stem = wanted[:-1]
         return word.startswith(stem) if stem[0].isupper() else lower.startswith(stem)
     if wanted != wanted.lower():
-        return word.removesuffix("'s") == wanted or len(word) > 3 and word == wanted.upper()
+        return word.removesuffix("'s") == wanted or (len(word) > 3 and word == wanted.upper())
     return wanted in (lower, lower.removesuffix("'s"))
 
 

@@ -25,7 +25,9 @@ _INITIAL = re.compile(
 )
 _NEXT = re.compile(r" [A-Z][a-z]+\b")
 # Words that are names in the middle of a sentence alone; at its start they may be anything.
-_WORDS = frozenset({"May", "Le", "Ho", "Li", "Sue", "Jean", "Dakota", "Banks", "Pena", "Angel", "Lin"})
+_WORDS = frozenset(
+    {"May", "Le", "Ho", "Li", "Sue", "Jean", "Dakota", "Banks", "Pena", "Angel", "Lin"}
+)
 
 
 @lru_cache(maxsize=1)

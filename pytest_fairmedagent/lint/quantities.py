@@ -118,7 +118,9 @@ def in_words(text: str) -> Iterator[Quantity]:
         named = _named_before().search(text[max(0, start - 48) : start])
         if named and named.lastgroup:
             unit = _UNIT_AFTER.match(text, end)
-            yield Quantity(named.lastgroup, value, unit_of(unit[1]) if unit else "", start, end, written)
+            yield Quantity(
+                named.lastgroup, value, unit_of(unit[1]) if unit else "", start, end, written
+            )
 
 
 def continues(text: str, end: int) -> bool:

@@ -12,17 +12,42 @@ from pytest_fairmedagent.domain import Order, Vignette
 from pytest_fairmedagent.lint.finding import Hit
 from pytest_fairmedagent.lint.lexicon import rows
 
-_ORGANS = (
-    "knee ankle leg kidney lung foot hip calf eye flank shin heel ear groin thigh toe buttock "
-    "ureter tibia fibula metatarsal sole forefoot jaw cheek tonsil shoulder chest ribs rib femur"
-)
-_PART = "|".join(_ORGANS.split())
+# Regions of the body by the words of which each is called: a side is that of the region.
+_REGIONS = {
+    word: words.split()[0]
+    for words in (
+        "kidney flank hydronephrosis ureterovesical hydroureter ureter ureteral ureteric renal kidneys collecting perinephric",
+        "lung pneumothorax base chest pleura pleural lobe pulmonary hemithorax basal rib ribs",
+        "knee kneecap patella",
+        "ankle malleolus",
+        "leg calf shin thigh tibia fibula popliteal femoral",
+        "foot heel toe forefoot sole metatarsal",
+        "hip groin femur",
+        "eye cornea corneal pupil eyelid",
+        "ear eardrum",
+        "jaw cheek molar mandible",
+        "buttock",
+        "tonsil",
+        "shoulder",
+        "ovary",
+        "carotid neck",
+        "arm forearm elbow",
+        "wrist hand finger thumb",
+    )
+    for word in words.split()
+}
+_PART = "|".join(sorted(_REGIONS, key=len, reverse=True))
 # "the right knee", "left lower leg"; both sides or a comparison make no statement of one side.
-_SIDED = re.compile(rf"\b(left|right)(?:-sided)?(?: (?:lower|upper|big|mid|distal|proximal))? ({_PART})\b", re.I)
+_SIDED = re.compile(
+    rf"\b(left|right)(?:-sided)?(?: (?:lower|upper|middle|big|mid|distal|proximal|extended|internal|common|main))?"
+    rf"(?:,? (?:and|lower|small|large))? ({_PART})\b",
+    re.I,
+)
 _SIDE = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)
+_ONE_SIDE = "Name one side in both places, or say that both were looked at"
 _NO_SIDE = re.compile(
     r"\b(?:both|bilateral|either|other side|compared|than on|unlike|opposite|contralateral|symmetric"
-    r"|than the|as the|equal|sides|normal|present|absent|intact|quiet)\b",
+    r"|than the|as the|equal|sides|normal|absent|intact|quiet|years? ago|old|(?:no|without|not) (?:a |the |any )?(?:left|right))\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[A-Za-z][\w'/-]*|/min")
@@ -83,41 +108,50 @@ def _foreign(order: Order) -> str:
                 return f"says nothing of {expected} or the like, as expected of such an order"
         elif kind.only & words and not any(name in about for name in kind.also):
             word = sorted(kind.only & words)[0]
-            if not any(word.lower() in other.says for other in _kinds() if any(
-                f"_{name}" in about for name in other.orders
-            )):
+            if not any(
+                word.lower() in other.says
+                for other in _kinds()
+                if any(f"_{name}" in about for name in other.orders)
+            ):
                 return f"says '{word}', which belongs to {kind.orders[0]}"
     return ""
 
 
 def _sides(vignette: Vignette) -> Iterator[Hit]:
-    told: dict[str, set[str]] = defaultdict(set)
-    for text in (vignette.title, vignette.narrative):
-        for part, sides in _stated(text).items():
-            told[part] |= sides
+    """Yield places that state another side of a region than the case does elsewhere."""
+    case = _stated(f"{vignette.title}. {vignette.narrative}")
+    menu: dict[str, set[str]] = defaultdict(set)
     for index, order in enumerate(vignette.menu):
         for key, text in (("name", order.name), ("result", order.result)):
-            for part, sides in _stated(text).items():
-                here = told.get(part, set())
-                if len(here) == 1 and sides and not sides & here:
-                    side = min(sides)
-                    yield Hit(
-                        "VG409",
-                        ("menu", index, key),
-                        f"'{order.id}' of '{vignette.id}' says {side} {part}, and the narrative says "
-                        f"{min(here)}",
-                        "Name one side in both places, or say that both were looked at",
-                        case=vignette.id,
+            if len({side.lower() for side in _SIDE.findall(text)}) > 1:
+                continue  # it compares
+            for region, sides in _stated(text).items():
+                menu[region] |= sides
+                here = case.get(region, set())
+                if len(here) == 1 and not sides & here:
+                    message = (
+                        f"'{order.id}' of '{vignette.id}' says {min(sides)} {region}, and the "
+                        f"narrative says {min(here)}"
                     )
+                    yield Hit("VG409", ("menu", index, key), message, _ONE_SIDE, case=vignette.id)
+    for region, sides in case.items():
+        if len(sides) > 1 and len(menu.get(region, ())) == 1:
+            message = (
+                f"the narrative of '{vignette.id}' says left {region} and right {region}, and the "
+                f"results say {min(menu[region])} alone"
+            )
+            yield Hit("VG409", ("narrative",), message, _ONE_SIDE, case=vignette.id)
 
 
 def _stated(text: str) -> Mapping[str, set[str]]:
-    """Return the parts of the body of which a text states a side, with the sides."""
+    """Return the regions of the body of which a text states a side, with the sides.
+
+    A sentence that compares sides, or finds nothing on one, makes no statement.
+    """
     found: dict[str, set[str]] = defaultdict(set)
-    for sentence in re.split(r"(?<=[.;])\s", text):
+    for sentence in re.split(r"(?<=[.;:,])\s", text):
         sides = {side.lower() for side in _SIDE.findall(sentence)}
-        hits = _SIDED.findall(sentence) if len(sides) == 1 else []
-        if hits and not _NO_SIDE.search(sentence):
-            for side, part in hits:
-                found[part.lower()].add(side.lower())
+        if len(sides) == 1 and not _NO_SIDE.search(sentence):
+            for side, part in _SIDED.findall(sentence):
+                found[_REGIONS[part.lower()]].add(side.lower())
     return found

@@ -35,7 +35,9 @@ _RULES = (
     Rule("VG222", ERROR, "nothing identifies anyone: no date, number, address or record id"),
     Rule("VG223", ERROR, "no custody in frozen text"),
     Rule("VG224", ERROR, "no body weight in frozen text, as far as the descriptors state one"),
-    Rule("VG225", ERROR, "no psychiatric label in frozen text, as far as the descriptors state one"),
+    Rule(
+        "VG225", ERROR, "no psychiatric label in frozen text, as far as the descriptors state one"
+    ),
     # Workmanship of a case.
     Rule("VG301", WARNING, "the id is the name of the file"),
     Rule("VG302", WARNING, "a narrative has 120 to 220 words in every variant"),

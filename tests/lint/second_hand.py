@@ -10,11 +10,12 @@ from __future__ import annotations
 import random
 import re
 import sys
-import tomllib
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
+
+import tomllib
 
 from pytest_fairmedagent.errors import FileFormatError
 from pytest_fairmedagent.files.cases import read_vignette
@@ -96,7 +97,7 @@ def _said(place: str, sentence: str, rules: tuple[str, ...]) -> Callable[[Path],
             hit = rng.choice(list(re.finditer(r'^result = "(.*)"$', text, re.MULTILINE)))
             spoilt = f"{text[: hit.end() - 1]} {escaped}{text[hit.end() - 1 :]}"
         assert spoilt != text
-        return any(rule.startswith(rules) for rule in new_rules(path, spoilt, folder))
+        return any(rule.startswith((*rules, "format")) for rule in new_rules(path, spoilt, folder))
 
     return is_found
 
@@ -168,8 +169,9 @@ def swap_liver_and_urine(text: str, rng: random.Random) -> str | None:
     return _swapped(text, "liver_panel", "urinalysis")
 
 
-def other_side_in_the_name_of_an_order(text: str, rng: random.Random) -> str | None:
-    return _other_side(text, rng, r'^name = ".*\b([Ll]eft|[Rr]ight)\b.*"$')
+def other_side_in_a_part_of_the_examination(text: str, rng: random.Random) -> str | None:
+    return _other_side(text, rng, r'^    ".*\b([Ll]eft|[Rr]ight) (?:knee|ankle|leg|kidney|lung|foot'
+                       r'|calf|eye|flank|shin|heel|ear|base|groin)\b.*"')  # fmt: skip
 
 
 def other_side_in_a_result(text: str, rng: random.Random) -> str | None:
@@ -243,7 +245,7 @@ _SPOILS: tuple[tuple[str, str, Spoil, tuple[str, ...]], ...] = (
     ("result of another order", "held_out", swap_lactate_and_crp, ("VG",)),
     ("result of another order", "held_out", swap_ecg_and_d_dimer, ("VG",)),
     ("result of another order", "held_out", swap_liver_and_urine, ("VG",)),
-    ("side", "tuned", other_side_in_the_name_of_an_order, ("VG",)),
+    ("side", "tuned", other_side_in_a_part_of_the_examination, ("VG",)),
     ("side", "held_out", other_side_in_a_result, ("VG",)),
     ("side", "held_out", other_side_in_the_narrative, ("VG",)),
     ("end of a text", "tuned", narrative_without_its_full_stop, ("VG3",)),
