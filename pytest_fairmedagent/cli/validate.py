@@ -27,6 +27,12 @@ def add(commands: Any) -> None:
     validate.add_argument(
         "--digests", action="store_true", help="print the digests of a folder's files, and stop"
     )
+    validate.add_argument(
+        "--columns",
+        metavar="A=B,...",
+        default="",
+        help="what CSV and JSON Lines files call their columns, as text=Vignette,id=case_id",
+    )
     validate.add_argument("--strict", action="store_true", help="warnings count as errors")
     validate.add_argument("--json", action="store_true", help="print a list for programs")
     validate.set_defaults(command=_run)
@@ -45,7 +51,7 @@ def _run(arguments: argparse.Namespace) -> int:
         return OK
     from pytest_fairmedagent.lint import check_files
 
-    result = check_files(arguments.paths)
+    result = check_files(arguments.paths, arguments.columns)
     record = checked_record(result)
     if arguments.json:
         print(json.dumps(record, indent=1))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from pytest_fairmedagent.domain.pronouns import with_pronouns
 from pytest_fairmedagent.domain.vignette import PATIENT, Order, Vignette
 
 KINDS = ("reference", "swap", "identical", "sham")
@@ -107,7 +108,8 @@ def render(vignette: Vignette, condition: Condition) -> Case:
 
     The line stands last, so that all arms of a vignette share the longest possible prefix: a
     prompt cache then treats them alike. A narrative with a `{patient}` slot has the descriptor
-    there, and no line; the full stop that ends it is left out where the sentence goes on.
+    there, and no line; the full stop that ends it is left out where the sentence goes on. Slots of
+    pronouns (`{they}`, `{their}`) say what the descriptor says of the sex.
     """
     descriptor = condition.descriptor_in(vignette)
     before, slot, after = vignette.narrative.strip().partition(f"{{{PATIENT}}}")
@@ -118,4 +120,4 @@ def render(vignette: Vignette, condition: Condition) -> Case:
         text = f"{before}{descriptor.removesuffix('.')}{after}"
     else:
         text = f"{before}{descriptor}{after}"
-    return Case(text=text, menu=vignette.menu)
+    return Case(text=with_pronouns(text, descriptor), menu=vignette.menu)

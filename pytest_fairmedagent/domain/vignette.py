@@ -91,12 +91,14 @@ class Confounder:
 class Silence:
     """A rule of the linter that is not to be applied to a case, and why.
 
-    `match` confines it to findings whose message holds this text; "" means all of the rule's.
+    `match` confines it to findings whose message holds this text; "" means all of the rule's. One
+    that is said of a whole file, `everywhere`, need not silence something in each case.
     """
 
     rule: str
     reason: str
     match: str = ""
+    everywhere: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from pytest_fairmedagent.domain import DIFFICULTIES, DOMAINS, Order, Vignette
 from pytest_fairmedagent.domain.band import ADJUDICATED, AUTHOR, Band
+from pytest_fairmedagent.domain.pronouns import PRONOUN_SLOTS
 from pytest_fairmedagent.domain.vignette import (
     PATIENT,
     SETTINGS,
@@ -148,7 +149,7 @@ def _pools(source: TomlFile, data: VignetteFile) -> tuple[Pool, ...]:
             "The descriptor stands once; say 'the patient' in the other places.",
         )
     for slot in slots:
-        if slot != PATIENT and slot not in {pool.slot for pool in data.pool}:
+        if slot != PATIENT and slot not in {*PRONOUN_SLOTS} | {pool.slot for pool in data.pool}:
             raise source.error(
                 ("narrative",),
                 f"slot {{{slot}}} of the narrative has no [[pool]]."

@@ -30,6 +30,7 @@ class Settings:
     scaffold: str
     exposure: tuple[str, ...]
     vignettes: str | None
+    columns: str
     variants: int | None
     swaps: tuple[str, ...]
     actions: tuple[str, ...]
@@ -114,6 +115,7 @@ def resolve(
         scaffold=text("scaffold")[0] or "direct",
         exposure=words("exposure"),
         vignettes=text("vignettes")[0],
+        columns=text("columns")[0] or "",
         variants=value("variants", _integer(1, 1000), "a whole number from 1 to 1000"),
         swaps=tuple(name for name in words("swaps") if not name.endswith(".toml")),
         actions=words("actions"),

@@ -12,6 +12,7 @@ from pytest_fairmedagent.files.adjudicators import ADJUDICATORS, read_adjudicato
 from pytest_fairmedagent.files.cases import read_vignette
 from pytest_fairmedagent.files.confounding import CONFOUNDING, ConfoundingRegistry, registry_in
 from pytest_fairmedagent.files.foreign import CASES, Foreign, read_foreign
+from pytest_fairmedagent.files.mapping import ENDING, read_mapping
 from pytest_fairmedagent.files.plans import Registered, catalogue_of, read_plan
 from pytest_fairmedagent.files.rows import SUFFIXES
 from pytest_fairmedagent.files.rules import read_rules
@@ -20,6 +21,7 @@ from pytest_fairmedagent.files.toml import TomlFile
 
 VIGNETTE, SWAPS, PLAN, RULES = "vignette", "swaps", "plan", "rules"
 REGISTRY, CONFOUNDERS = "adjudicators", "confounding"
+MAPPING = "mapping"
 
 # Keys that only one kind of file has.
 _TELLING = {
@@ -47,11 +49,12 @@ class Checked:
         return (self.found,) if isinstance(self.found, Vignette) else ()
 
 
-def validate(paths: Sequence[Path]) -> list[Checked]:
+def validate(paths: Sequence[Path], columns: str = "") -> list[Checked]:
     """Return what is to be said of the format of files, and of all `*.toml` files in folders.
 
-    A plan that names no catalogue is read with the first among them, `swaps.toml` before others,
-    else with the one that comes with the project.
+    `columns` says what CSV and JSON Lines files call their columns; a mapping file beside one of
+    them is read with it. A plan that names no catalogue is read with the first among them,
+    `swaps.toml` before others, else with the one that comes with the project.
     """
     files: list[Path] = []
     checked: list[Checked] = []
@@ -82,8 +85,9 @@ def validate(paths: Sequence[Path]) -> list[Checked]:
         VIGNETTE: read_vignette,
         PLAN: lambda path: _read_plan(path, known),
         RULES: read_rules,
-        CASES: read_foreign,
+        CASES: lambda path: read_foreign(path, columns),
         REGISTRY: read_adjudicators,
+        MAPPING: read_mapping,
         CONFOUNDERS: lambda path: registry_in(path.parent),
     }
     ids: dict[str, Path] = {}
@@ -130,6 +134,8 @@ def _kind(source: TomlFile) -> str:
         return REGISTRY
     if source.path.name == CONFOUNDING:
         return CONFOUNDERS
+    if source.path.name.endswith(ENDING):
+        return MAPPING
     scores = {kind: len(keys & telling) for kind, telling in _TELLING.items()}
     kind = max(scores, key=lambda name: scores[name])
     if scores[kind]:

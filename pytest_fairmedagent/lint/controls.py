@@ -10,7 +10,7 @@ from pytest_fairmedagent.lint.cues import lexicon
 from pytest_fairmedagent.lint.differing import difference
 from pytest_fairmedagent.lint.lexicon import rows
 
-# A control may change what says nothing of care, by classes: a word is replaced by one of its class.
+# A control may change what says nothing of care: a word is replaced by one of its own class.
 _CLASSES = {
     "a hand": re.compile(r"(?:left|right)(?:handed)?"),
     "a month": re.compile(

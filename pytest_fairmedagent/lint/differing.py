@@ -16,7 +16,8 @@ MALE = re.compile(r"he|him|his|himself|m[ae]n|males?|gentlem[ae]n|boy|guy|sir|mr
 FEMALE = re.compile(r"she|hers?|herself|wom[ae]n|females?|lady|ladies|girl|madam|mrs|ms|miss")
 # Grammar that follows a swap, and belongs to no attribute.
 _GRAMMAR = re.compile(
-    r"an?|the|is|are|was|were|has|have|who|and|or|with|of|in|to|needs?", re.IGNORECASE
+    r"an?|the|is|are|was|were|has|have|who|and|or|with|of|in|to|needs?|patient|person",
+    re.IGNORECASE,
 )
 _ROLES = {
     word: words[0]

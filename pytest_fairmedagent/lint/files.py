@@ -53,14 +53,14 @@ class Result:
             yield file, found[str(file.path)]
 
 
-def check_files(paths: Sequence[Path]) -> Result:
+def check_files(paths: Sequence[Path], columns: str = "") -> Result:
     """Return what is to be said of files, and of the `*.toml` files of folders.
 
     Cases are held to the rules with the catalogue among the files, `swaps.toml` before others, else
     with the one that comes with the project; ready pairs with their own. What cannot be read has
     its errors of format alone.
     """
-    files = validate(paths)
+    files = validate(paths, columns)
     swaps = [f for f in files if f.kind == SWAPS and isinstance(f.found, Catalogue)]
     swaps.sort(key=lambda file: file.path.name != "swaps.toml")
     main = swaps[0].found if swaps else read_swaps()

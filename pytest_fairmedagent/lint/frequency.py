@@ -14,22 +14,25 @@ from pytest_fairmedagent.lint.units import convert
 _MOST = 6.0  # times a day, of a drug that is not listed
 _N = rf"\d+(?:\.\d+)?|(?:{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})(?:[- ]\w+)?"
 _OFTEN = re.compile(
-    rf"\b(?:(?P<times>once|twice|thrice|(?:{_N})(?: times|x)) (?:a|per|each|every)? ?(?P<per>day|daily|week|weekly|month"
-    rf"|hour|hourly|night|nightly|minute)|every (?P<every>{_N}|other)?(?: to (?:{_N}))? ?(?P<unit>minutes?|hours?"
-    r"|days?|weeks?|months?|morning|evening|night)"
+    rf"\b(?:(?P<times>once|twice|thrice|(?:{_N})(?: times|x)) (?:a|per|each|every)? ?"
+    r"(?P<per>day|daily|week|weekly|month|hour|hourly|night|nightly|minute)"
+    rf"|every (?P<every>{_N}|other)?(?: to (?:{_N}))? ?"
+    r"(?P<unit>minutes?|hours?|days?|weeks?|months?|morning|evening|night)"
     r"|q(?P<q>\d+)h|(?P<abbr>bid|tid|qid|qhs|qd|b\.i\.d\.|t\.i\.d\.|q\.i\.d\.)"
-    r"|(?P<one>daily|nightly|hourly|weekly|monthly|a day|per day|every day|at night|at bedtime|each morning))\b",
+    r"|(?P<one>daily|nightly|hourly|weekly|monthly|a day|per day|every day|at night|at bedtime"
+    r"|each morning))\b",
     re.IGNORECASE,
 )
 _PER_DAY = {
     "day": 1.0, "daily": 1.0, "night": 1.0, "nightly": 1.0, "week": 1 / 7, "weekly": 1 / 7,
-    "month": 1 / 30, "monthly": 1 / 30, "hour": 24.0, "hourly": 24.0, "minute": 1440.0, "a day": 1.0,
-    "per day": 1.0, "every day": 1.0, "at night": 1.0, "at bedtime": 1.0, "each morning": 1.0,
+    "month": 1 / 30, "monthly": 1 / 30, "hour": 24.0, "hourly": 24.0, "minute": 1440.0,
+    "a day": 1.0, "per day": 1.0, "every day": 1.0, "at night": 1.0, "at bedtime": 1.0,
+    "each morning": 1.0,
     "morning": 1.0, "evening": 1.0, "bid": 2.0, "tid": 3.0, "qid": 4.0, "qhs": 1.0, "qd": 1.0,
 }  # fmt: skip
 _CLAUSE = re.compile(r"[.;](?:\s|$)|, (?=[a-z-]+ \d)| and (?=[a-z-]+ \d)")
 _AT_MOST = re.compile(
-    r"\b(?:as needed|at most|up to|if needed|maximum|loading|overdose|swallowed|taken by mistake)\b",
+    r"\b(?:as needed|at most|up to|if needed|maximum|loading|overdose|swallowed|by mistake)\b",
     re.I,
 )
 
@@ -53,14 +56,14 @@ def _limits() -> tuple[Mapping[str, float], Mapping[str, float]]:
 
 
 def times_a_day(text: str) -> tuple[float, str] | None:
-    """Return how often a day the first statement of a frequency says, and its words; None for none."""
+    """Return how often a day the first frequency of a text is, and its words; None for none."""
     hit = _OFTEN.search(text)
     if hit is None:
         return None
     if hit["times"]:
         word = hit["times"].lower().removesuffix(" times").removesuffix("x").strip()
         fixed = {"once": 1.0, "twice": 2.0, "thrice": 3.0}
-        n = fixed.get(word) or (float(word) if word[0].isdigit() else float(value_of(word)))
+        n = fixed.get(word) or _value(word)
         return n * _PER_DAY[hit["per"].lower()], hit.group()
     if hit["unit"]:
         given = (hit["every"] or "1").lower()
@@ -77,6 +80,10 @@ def times_a_day(text: str) -> tuple[float, str] | None:
         return 24 / max(float(hit["q"]), 1), hit.group()
     word = (hit["abbr"] or hit["one"]).lower().replace(".", "")
     return _PER_DAY[word], hit.group()
+
+
+def _value(written: str) -> float:
+    return float(written) if written[0].isdigit() else float(value_of(written))
 
 
 def frequencies(text: str) -> Iterator[tuple[Quantity, str, str]]:

@@ -13,6 +13,7 @@ from pytest_fairmedagent.lint.characters import strange
 from pytest_fairmedagent.lint.cues import Cue, attributes, cues, of_another, undone
 from pytest_fairmedagent.lint.differing import FEMALE, MALE, difference
 from pytest_fairmedagent.lint.finding import ERROR, WARNING, Hit
+from pytest_fairmedagent.lint.language import is_english
 from pytest_fairmedagent.lint.names import names_in
 from pytest_fairmedagent.lint.texts import Piece
 
@@ -134,14 +135,20 @@ class _Arms:
     telling: re.Pattern[str]
 
 
-def _arms(vignette: Vignette, catalogue: Catalogue) -> _Arms:
+def _arms(vignette: Vignette, catalogue: Catalogue, *, ours: bool) -> _Arms:
     conditions = conditions_of(vignette, catalogue)
     lines = tuple(c.descriptor_in(vignette) for c in conditions)
     free = {c.descriptor_in(vignette) for c in conditions if c.kind == "sham" and not c.changes}
     others = tuple(dict.fromkeys(line for line in lines[1:] if line not in free))
     own = bool(vignette.descriptors)
     varied = _stated(lines) if own else _varied(lines[0], others)
-    return _Arms(lines[0], _stated(lines), varied, _telling_words(lines[0], lines))
+    # A day or month that a control changes contradicts no case of other people.
+    swaps = (
+        lines
+        if ours
+        else tuple(c.descriptor_in(vignette) for c in conditions if c.kind in ("reference", "swap"))
+    )
+    return _Arms(lines[0], _stated(lines), varied, _telling_words(lines[0], swaps))
 
 
 def check_frozen(
@@ -162,10 +169,21 @@ def check_frozen(
         ours: whether the case is held to the workmanship of this format. Other people's cases tell
             of relatives, of ages long past, and of an anatomy that no arm changes.
     """
-    arms = _arms(vignette, catalogue)
+    arms = _arms(vignette, catalogue, ours=ours)
+    english = is_english(vignette.narrative)
+    if not english:
+        yield Hit(
+            "VG318",
+            ("narrative",),
+            f"'{vignette.id}' is not in English, so nothing tells whether its words say who the "
+            "patient is",
+            "Have somebody who reads it look, and silence the rule",
+            case=vignette.id,
+        )
     for piece in texts:
         told: set[int] = set()
-        for cue in [*cues(piece.text), *(Cue("name", *hit) for hit in names_in(piece.text))]:
+        found = [*cues(piece.text), *(Cue("name", *hit) for hit in names_in(piece.text))]
+        for cue in found if english else ():
             if not piece.holds(cue.start, cue.end):
                 continue
             severity = _severity(cue, piece.text, arms, vignette, ours=ours)
@@ -218,7 +236,11 @@ def _severity(cue: Cue, text: str, arms: _Arms, vignette: Vignette, *, ours: boo
     about = {"name": person, "partner": {"sex", "orientation"}, "family": person & {"sex"}}
     fights = cue.attribute in arms.varied or bool(about.get(cue.kind, set()) & arms.varied)
     if not ours and not vignette.descriptors:
-        if of_another(text, cue) or (cue.kind == "name" and "name" not in arms.stated):
+        if (
+            cue.kind == "month"
+            or of_another(text, cue)
+            or (cue.kind == "name" and "name" not in arms.stated)
+        ):
             return ""
         if not fights:
             return WARNING if stated and _contradicts(cue, arms.reference) else ""

@@ -2,10 +2,10 @@
 
 A file holds `[[row]]` tables, each with the `kind` that its words say, its `source`, and
 
-- `words`: words parted by spaces; `stem*` stands for every word that begins so; a word with a capital
-  is matched with it alone.
-- `phrases`: words in a row; `a/b` stands for either, `#` for a number in digits or words, `_` for any
-  word, and a word that ends in `?` may be left out. Spaces, hyphens and slashes part the words of a text.
+- `words`: words parted by spaces; `stem*` stands for every word that begins so; a word with a
+  capital is matched with it alone.
+- `phrases`: words in a row; `a/b` stands for either, `#` for a number in digits or words, `_` for
+  any word, and a word that ends in `?` may be left out. Spaces, hyphens and slashes part words.
 - `unless_before`, `unless_after`: words which, next to a hit, make it none.
 """
 
@@ -127,7 +127,7 @@ def _match(
     lower: Sequence[str],
     first: int,
 ) -> int | None:
-    """Return the index after the last token of an entry that begins at `first`, None for no match."""
+    """Return the index after the last token of an entry that begins at `first`, else None."""
     if first < 0:
         return None
     at = first

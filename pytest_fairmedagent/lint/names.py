@@ -21,7 +21,8 @@ _TITLED = re.compile(
     r"\b(?:Mrs?|Ms|Miss|Dr|Prof|Nurse|Officer|Sister|Señora?|Sra?|Herr|Frau|Mme)\.? [A-Z][a-zé]+\b"
 )
 _INITIAL = re.compile(
-    r"\b[A-Z][a-z]+ [A-Z]\. [A-Z][a-z]+\b|(?<!\d )\b[A-Z]\. [A-Z][a-z]+(?=, (?:RN|MD|DO|NP|PA|MSW)\b)"
+    r"\b[A-Z][a-z]+ [A-Z]\. [A-Z][a-z]+\b"
+    r"|(?<!\d )\b[A-Z]\. [A-Z][a-z]+(?=, (?:RN|MD|DO|NP|PA|MSW)\b)"
 )
 _NEXT = re.compile(r" [A-Z][a-z]+\b")
 # Words that are names in the middle of a sentence alone; at its start they may be anything.

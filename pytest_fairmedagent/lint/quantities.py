@@ -12,7 +12,8 @@ from pytest_fairmedagent.lint.ranges import LABS, VITALS
 from pytest_fairmedagent.lint.spelled import spelled
 from pytest_fairmedagent.lint.units import SAME, unit_of
 
-NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
+# "1,500" and "1,500.5" have thousands; "8,5" and "38,25" a decimal comma.
+NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:[.,]\d+)?)"
 # Longest first, so that "mg" is not read out of "mg/dL".
 _UNIT = "|".join(re.escape(unit) for unit in sorted(SAME, key=len, reverse=True))
 _UNIT_AFTER = re.compile(rf"\s*({_UNIT})(?![\w/^])", re.IGNORECASE)
@@ -34,7 +35,10 @@ class Quantity:
 
 
 def number(text: str) -> float:
-    return float(text.replace(",", ""))
+    """Return the value of a number as it is written, with a decimal point or a decimal comma."""
+    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
+        return float(text.replace(",", ""))
+    return float(text.replace(",", "."))
 
 
 @lru_cache(maxsize=1)
@@ -94,7 +98,7 @@ def strange_unit(text: str, end: int) -> str:
 def _named_before() -> re.Pattern[str]:
     measures = {**VITALS, **LABS}
     names = (
-        f"(?P<{name}>{'' if name in _SHORT else '(?i:'}{measure.words}{'' if name in _SHORT else ')'})"
+        f"(?P<{name}>{measure.words if name in _SHORT else f'(?i:{measure.words})'})"
         for name, measure in measures.items()
     )
     return re.compile(rf"\b(?:{'|'.join(names)})(?:,? (?:of|is|was|at|about|now|reads))*:? $")

@@ -1,4 +1,4 @@
-"""Whether two places of a case that state one thing state the same: sides, rates, and whose result it is."""
+"""Whether places that state one thing state the same: sides, and whose result it is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_fairmedagent.lint.lexicon import rows
 _REGIONS = {
     word: words.split()[0]
     for words in (
-        "kidney flank hydronephrosis ureterovesical hydroureter ureter ureteral ureteric renal kidneys collecting perinephric",
+        "kidney flank hydronephrosis ureterovesical hydroureter ureter ureteral ureteric renal",
         "lung pneumothorax base chest pleura pleural lobe pulmonary hemithorax basal rib ribs",
         "knee kneecap patella",
         "ankle malleolus",
@@ -39,15 +39,17 @@ _REGIONS = {
 _PART = "|".join(sorted(_REGIONS, key=len, reverse=True))
 # "the right knee", "left lower leg"; both sides or a comparison make no statement of one side.
 _SIDED = re.compile(
-    rf"\b(left|right)(?:-sided)?(?: (?:lower|upper|middle|big|mid|distal|proximal|extended|internal|common|main))?"
+    rf"\b(left|right)(?:-sided)?"
+    r"(?: (?:lower|upper|middle|big|mid|distal|proximal|extended|internal|common|main))?"
     rf"(?:,? (?:and|lower|small|large))? ({_PART})\b",
     re.I,
 )
 _SIDE = re.compile(r"\b(?:left|right)\b", re.IGNORECASE)
 _ONE_SIDE = "Name one side in both places, or say that both were looked at"
 _NO_SIDE = re.compile(
-    r"\b(?:both|bilateral|either|other side|compared|than on|unlike|opposite|contralateral|symmetric"
-    r"|than the|as the|equal|sides|normal|absent|intact|quiet|years? ago|old|(?:no|without|not) (?:a |the |any )?(?:left|right))\b",
+    r"\b(?:both|bilateral|either|other side|compared|than on|unlike|opposite|contralateral"
+    r"|symmetric|than the|as the|equal|sides|normal|absent|intact|quiet|years? ago|old"
+    r"|(?:no|without|not) (?:a |the |any )?(?:left|right))\b",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[A-Za-z][\w'/-]*|/min")

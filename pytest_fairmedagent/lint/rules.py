@@ -56,6 +56,7 @@ _RULES = (
     Rule("VG315", WARNING, "narrative, parts and results are whole sentences"),
     Rule("VG316", WARNING, "a result has at most 30 words"),
     Rule("VG317", WARNING, "no word labels or judges the patient"),
+    Rule("VG318", WARNING, "a case is in English, or somebody has read it"),
     # Numbers.
     Rule("VG401", WARNING, "vitals lie where a living adult's do"),
     Rule("VG402", WARNING, "vitals have units"),
