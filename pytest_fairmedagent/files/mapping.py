@@ -105,19 +105,21 @@ def column_map(path: Path, given: str = "") -> ColumnMap:
     if not given.strip():
         return found
     columns = dict(found.columns)
-    extra: dict[str, str] = {}
+    reference, attribute = found.reference, found.attribute
     for part in given.split(","):
         ours, equals, theirs = (piece.strip() for piece in part.partition("="))
         if not equals or not ours or not theirs:
             raise PlanError(
                 f"--fairmed-columns: {part.strip()!r} is no column, expected as in text=Vignette"
             )
-        if ours in ("reference", "attribute"):
-            extra[ours] = theirs
+        if ours == "reference":
+            reference = theirs
+        elif ours == "attribute":
+            attribute = theirs
         else:
             columns[ours] = theirs
     _check(columns, "--fairmed-columns")
-    return replace(found, columns=columns, **extra)
+    return replace(found, columns=columns, reference=reference, attribute=attribute)
 
 
 def read_mapping(path: Path) -> ColumnMap:
@@ -182,7 +184,8 @@ def silences_of(value: object, where: str) -> tuple[Silence, ...]:
         for item in value:
             if not {"rule", "reason"} <= set(item) or set(item) - {"rule", "reason", "match"}:
                 raise FileFormatError(f"{where}: 'silence' is {item!r}, expected rule and reason")
-            found.append(Silence(*(str(item.get(k, "")) for k in ("rule", "reason", "match"))))
+            rule, reason, match = (str(item.get(k, "")) for k in ("rule", "reason", "match"))
+            found.append(Silence(rule, reason, match))
         return tuple(found)
     raise FileFormatError(f"{where}: 'silence' is {value!r}, expected text or a list of objects")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from pytest_fairmedagent.domain import Catalogue, Condition
-from pytest_fairmedagent.errors import closest
 from pytest_fairmedagent.lint.controls import check_sham
 from pytest_fairmedagent.lint.cues import cues, lexicon
 from pytest_fairmedagent.lint.differing import difference, mixes_sexes
@@ -162,13 +162,14 @@ def _check_values(condition: Condition, line: str, before: str) -> Iterator[tupl
     for word in sorted(come):
         if word in whole or word.lower() in _PLAIN or lexicon().knows(word):
             continue
-        yield (
-            "SW108",
-            f"'{condition.id}' puts in '{word}', which no lexicon knows.{_nearest(word)}",
-            "Mend the spelling, or give a 'reason' why the word is right",
-        )
+        near = _nearest(word)
+        if near or not re.search("[aeiou]", word.lower()):
+            message = f"'{condition.id}' puts in '{word}', which no lexicon knows{near}"
+            yield "SW108", message, "Mend the spelling, or give a 'reason' why the word is right"
 
 
 def _nearest(word: str) -> str:
-    found = closest(word, sorted(lexicon().words()))
-    return found.replace("\n ", ";").rstrip(".")
+    """Return the known word that another may be a slip of, in words; "" for none."""
+    known = {one.lower(): one for one in lexicon().words()} if len(word) > 3 else {}
+    found = get_close_matches(word.lower(), known, n=1, cutoff=0.75)
+    return f" (is it '{known[found[0]]}'?)" if found else ""

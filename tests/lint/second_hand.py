@@ -15,11 +15,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-import tomllib
-
 from pytest_fairmedagent.errors import FileFormatError
 from pytest_fairmedagent.files.cases import read_vignette
 from pytest_fairmedagent.files.swaps import read_swaps
+from pytest_fairmedagent.files.toml import TomlFile
 from pytest_fairmedagent.files.vignettes import case_files, shipped_vignettes
 from pytest_fairmedagent.lint import check_cases
 from pytest_fairmedagent.lint.files import check_file, check_swaps
@@ -70,7 +69,7 @@ def new_rules(path: Path, text: str, folder: Path) -> set[str]:
 
 def faults(name: str) -> Iterator[Fault]:
     """Yield every fault of a half: each sentence in a narrative and in a result."""
-    data = tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8"))
+    data = TomlFile(HERE / f"{name}.toml").data
     for kind in data["kind"]:
         rules = tuple(kind["rules"])
         for sentence in kind.get("say", ()):
