@@ -19,7 +19,8 @@ CANARY = "fairmed-cases-canary 70ccb9fd-2aff-43ce-9b36-f15e26418380"
 SELECTORS = ("domain", "difficulty")
 
 # The files of a case set that hold no case.
-RESERVED = ("swaps.toml", "names.toml", "confounding.toml", "adjudicators.toml")
+CATALOGUES = ("swaps.toml", "minimal.toml", "full.toml", "names.toml")
+RESERVED = (*CATALOGUES, "confounding.toml", "adjudicators.toml")
 
 
 def case_files(path: Path) -> Iterator[Path]:

@@ -8,10 +8,9 @@ from difflib import get_close_matches
 
 from pytest_fairmedagent.domain import Catalogue, Condition
 from pytest_fairmedagent.lint.controls import check_sham
-from pytest_fairmedagent.lint.cues import cues, lexicon
+from pytest_fairmedagent.lint.cues import cues, judging, lexicon
 from pytest_fairmedagent.lint.differing import difference, mixes_sexes
 from pytest_fairmedagent.lint.finding import Hit, Place
-from pytest_fairmedagent.lint.written import wording
 
 # How the attribute of a condition ends that may change several attributes at once, and that of one
 # which may have another length.
@@ -151,7 +150,7 @@ def _check_values(condition: Condition, line: str, before: str) -> Iterator[tupl
             expected = f"{message}, expected {YOUNGEST} to {OLDEST} in digits"
             yield "SW109", expected, "Mend the age, or give a 'reason'"
     come = {w for w in _NAMES.findall(line) if w not in _NAMES.findall(before)}
-    for match in wording().find(line):
+    for match in judging(line):
         found = line[match.start : match.end]
         if come & set(_NAMES.findall(found)):
             preferred = match.entry.extra["preferred"]
@@ -171,5 +170,8 @@ def _check_values(condition: Condition, line: str, before: str) -> Iterator[tupl
 def _nearest(word: str) -> str:
     """Return the known word that another may be a slip of, in words; "" for none."""
     known = {one.lower(): one for one in lexicon().words()} if len(word) > 3 else {}
-    found = get_close_matches(word.lower(), known, n=1, cutoff=0.75)
+    lower = word.lower()
+    # Letters that changed places, or one that slipped in a longer word: "Green" is no "Greek".
+    found = [one for one in known if sorted(one) == sorted(lower)]
+    found = found or get_close_matches(lower, known, n=1, cutoff=0.85)
     return f" (is it '{known[found[0]]}'?)" if found else ""

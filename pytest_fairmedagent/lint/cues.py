@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from pytest_fairmedagent.lint.characters import plain
-from pytest_fairmedagent.lint.lexicon import Lexicon, read_lexicon
+from pytest_fairmedagent.lint.lexicon import Lexicon, Match, read_lexicon
 
 # What two kinds of words say together: a pronoun is as good as the sex it goes with.
 ATTRIBUTE = {"pronoun": "sex", "anatomy": "sex", "obstetrics": "sex", "partner": "family"}
+
+WORDING = "wording"  # the kind, and the file, of words that label or judge people
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,23 @@ class Cue:
 
 @lru_cache(maxsize=1)
 def lexicon() -> Lexicon:
-    """Return the words that say who somebody is."""
-    return read_lexicon("person", "origin", "circumstances")
+    """Return the words that say who somebody is, and those that judge people."""
+    return read_lexicon("person", "origin", "circumstances", WORDING)
+
+
+@lru_cache(maxsize=4096)
+def _said(text: str) -> tuple[Match, ...]:
+    """Return what a text says, looked up as it looks; places are those of `text`."""
+    looks, places = plain(text)
+    found = lexicon().find(looks)
+    if not places:
+        return tuple(found)
+    return tuple(Match(m.entry, places[m.start], places[m.end - 1] + 1) for m in found)
+
+
+def judging(text: str) -> tuple[Match, ...]:
+    """Return the words of a text that label or judge people, each with what to write instead."""
+    return tuple(match for match in _said(text) if match.entry.kind == WORDING)
 
 
 @lru_cache(maxsize=4096)  # names of orders come again in case after case
@@ -40,12 +57,10 @@ def cues(text: str) -> tuple[Cue, ...]:
     Words are looked up as they look: letters of another script that pass for Latin ones, and those
     that cannot be seen, hide nothing.
     """
-    looks, places = plain(text)
     found = [
-        Cue(m.entry.kind, places[m.start], places[m.end - 1] + 1, looks[m.start : m.end])
-        if places
-        else Cue(m.entry.kind, m.start, m.end, looks[m.start : m.end])
-        for m in lexicon().find(looks)
+        Cue(m.entry.kind, m.start, m.end, text[m.start : m.end])
+        for m in _said(text)
+        if m.entry.kind != WORDING
     ]
     longest: dict[tuple[str, int], Cue] = {}
     for cue in sorted(found, key=lambda c: c.start - c.end):

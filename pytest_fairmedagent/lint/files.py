@@ -89,7 +89,10 @@ def check_files(paths: Sequence[Path], columns: str = "") -> Result:
     for file in swaps[1:]:
         assert isinstance(file.found, Catalogue)  # noqa: S101 - sorted out above
         more = check_swaps(file.path, file.found)
-        more += [hit for v in vignettes.values() for hit in check_arms(v, file.found)]
+        # Without a slot a line is added to the same text in every catalogue: one case shows it.
+        slotted = [v for v in vignettes.values() if "{" in v.narrative]
+        for vignette in slotted or list(vignettes.values())[:1]:
+            more += check_arms(vignette, file.found)
         found += findings(more, vignettes, {**origins, "": Origin(file.path)})
     for file, foreign in pairs:
         found += _check_pairs(file.path, foreign)

@@ -44,6 +44,7 @@ class Entry:
     unless_after: frozenset[str]
     extra: Mapping[str, str]
     anchor: int  # the first element that is neither a number nor any word
+    plain: bool  # one word that is matched with or without a capital
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,14 @@ class Lexicon:
             if entries is None:
                 entries = known[word] = self._of(word)
             for entry in entries:
-                end = _match(entry, text, tokens, lower, i - entry.anchor)
-                if end is None:
-                    continue
-                first = i - entry.anchor
+                if entry.plain:
+                    first, end = i, i + 1
+                else:
+                    first = i - entry.anchor
+                    found = _match(entry, text, tokens, lower, first)
+                    if found is None:
+                        continue
+                    end = found
                 if (
                     end < len(tokens)
                     and lower[end] in entry.unless_before
@@ -197,4 +202,5 @@ def _entries(row: Mapping[str, object]) -> Iterator[Entry]:
             after,
             extra,
             next(i for i, e in enumerate(elements) if not {"#", "_"} >= set(e)),
+            len(elements) == 1 and text == text.lower(),
         )

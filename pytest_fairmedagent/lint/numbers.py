@@ -120,7 +120,7 @@ def _in_words(text: str) -> Iterator[_Found]:
             rule = "VG401" if name in VITALS else "VG405"
             low, high = (spans or list(measure.ranges.values()))[0]
             yield _found(rule, quantity, f"{name}, expected {low:g} to {high:g}", "Mend the value")
-    for hit in _PRESSURE_IN_WORDS.finditer(text):
+    for hit in _PRESSURE_IN_WORDS.finditer(text) if " over " in text else ():
         systolic, diastolic = value_of(hit[1]), value_of(hit[2])
         if systolic <= diastolic:
             message = f"'{hit.group()}': systolic expected above diastolic"

@@ -57,12 +57,17 @@ def _measures() -> tuple[re.Pattern[str], dict[str, str]]:
 _SHORT = {"sodium", "potassium", "heart_rate", "respiratory_rate", "ph", "alt", "ast", "ck"}
 
 
-def measured(text: str) -> Iterator[Quantity]:
-    """Yield the vitals and laboratory values of a text, blood pressures apart.
+@lru_cache(maxsize=4096)
+def measured(text: str) -> tuple[Quantity, ...]:
+    """Return the vitals and laboratory values of a text, blood pressures apart.
 
     A list such as "sodium 134, potassium 4.9, bicarbonate 16 mmol/L" gives a unit to its last value
     alone; the others come without one. So does the first number of "124 to 110/min".
     """
+    return tuple(_measured(text))
+
+
+def _measured(text: str) -> Iterator[Quantity]:
     pattern, groups = _measures()
     place = 0
     while hit := pattern.search(text, place):
@@ -104,12 +109,15 @@ def _named_before() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(names)})(?:,? (?:of|is|was|at|about|now|reads))*:? $")
 
 
+_LARGE = re.compile(r"hundred|thousand|(?:teen|[fvxngr]ty)\b|\b(?:ten|eleven|twelve)\b", re.I)
 _OUT_OF_TEN = re.compile(r"\s*(?:out of|of|/) ?(?:ten|10)\b", re.IGNORECASE)
 _DEGREES = re.compile(r"\s*degrees? (C|F|[Cc]elsius|[Ff]ahrenheit)\b")
 
 
 def in_words(text: str) -> Iterator[Quantity]:
     """Yield the vitals, laboratory values, temperatures and scores whose number is in words."""
+    if not _LARGE.search(text):
+        return  # small numbers in words are those of days and doses
     for value, start, end in spelled(text):
         written = text[start:end]
         if _OUT_OF_TEN.match(text, end):
@@ -181,8 +189,13 @@ _DOSE = re.compile(
 _LONG_WORD = re.compile(r"[a-z]{5,}")
 
 
-def doses(text: str) -> Iterator[Quantity]:
-    """Yield the single doses of known drugs; a combination gives one for each known part."""
+@lru_cache(maxsize=4096)
+def doses(text: str) -> tuple[Quantity, ...]:
+    """Return the single doses of known drugs; a combination gives one for each known part."""
+    return tuple(_doses(text))
+
+
+def _doses(text: str) -> Iterator[Quantity]:
     if DOSES.keys().isdisjoint(_LONG_WORD.findall(text.lower())):
         return  # the pattern of all drugs is slow
     for hit in _DOSE.finditer(text):

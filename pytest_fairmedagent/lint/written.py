@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 
 from pytest_fairmedagent.domain import Vignette
+from pytest_fairmedagent.lint.cues import judging
 from pytest_fairmedagent.lint.finding import Hit, Place
-from pytest_fairmedagent.lint.lexicon import Lexicon, read_lexicon
 from pytest_fairmedagent.lint.placeholders import placeholders
 from pytest_fairmedagent.lint.texts import Piece
 
@@ -17,12 +16,6 @@ _ENDS = re.compile(r"""[.!?]["”’')\]]?$""")
 _PAIRS = {"(": ")", "[": "]", "“": "”"}
 _TWICE = re.compile(r"\b([A-Za-z]{2,}) \1\b")
 _MAY_STAND_TWICE = {"that", "had", "bye", "so"}
-
-
-@lru_cache(maxsize=1)
-def wording() -> Lexicon:
-    """Return the words that label or judge people, each with what to write instead."""
-    return read_lexicon("wording")
 
 
 def check_filled(vignette: Vignette, texts: Sequence[Piece]) -> Iterator[Hit]:
@@ -43,7 +36,7 @@ def check_filled(vignette: Vignette, texts: Sequence[Piece]) -> Iterator[Hit]:
 def check_respect(vignette: Vignette, texts: Sequence[Piece]) -> Iterator[Hit]:
     """Yield words that label or judge the patient."""
     for piece in texts:
-        for match in wording().find(piece.text):
+        for match in judging(piece.text):
             if piece.holds(match.start, match.end):
                 found = piece.text[match.start : match.end]
                 yield Hit(
