@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from pytest_fairmedagent import __version__
 from pytest_fairmedagent.cli import (
+    adjudicate,
     analyse,
     compare,
     doctor,
@@ -27,7 +28,19 @@ from pytest_fairmedagent.cli.printing import OK, USAGE, harmless_lines
 from pytest_fairmedagent.errors import FairmedError
 
 # In the order of a user's way: look round, plan, check, judge, look closer, hand on.
-_COMMANDS = (doctor, plan, validate, analyse, report, compare, show, export, importing, merge)
+_COMMANDS = (
+    doctor,
+    plan,
+    validate,
+    adjudicate,
+    analyse,
+    report,
+    compare,
+    show,
+    export,
+    importing,
+    merge,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
