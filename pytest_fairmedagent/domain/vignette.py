@@ -141,6 +141,15 @@ class Vignette:
         """The id of the base case: the cluster that a variant belongs to."""
         return self.variant_of or self.id
 
+    @property
+    def split(self) -> str:
+        """`held` for a quarter of all cases, `tune` for the others, by a hash of the base's id.
+
+        Whoever tunes on cases leaves `held` alone; a case is on the same side for ever.
+        """
+        number = hashlib.sha256(f"split {self.base}".encode()).digest()[0]
+        return "held" if number < 64 else "tune"
+
     @cached_property
     def digest(self) -> str:
         """Hex SHA-256 of what an agent can come to see. The id is no part of it.

@@ -16,7 +16,7 @@ from pytest_fairmedagent.files.rows import SUFFIXES
 CANARY = "fairmed-cases-canary 70ccb9fd-2aff-43ce-9b36-f15e26418380"
 
 # What vignettes can be selected by.
-SELECTORS = ("domain", "difficulty")
+SELECTORS = ("domain", "difficulty", "split")
 
 # The files of a case set that hold no case.
 CATALOGUES = ("swaps.toml", "minimal.toml", "full.toml", "names.toml")
@@ -81,8 +81,8 @@ def select_vignettes(spec: str, base: Path, columns: str = "") -> dict[str, Vign
 
     Args:
         spec: comma-separated files, folders, and ids of shipped vignettes; `shipped` or an empty
-            text means all that come with the project. `domain:NAME` and `difficulty:NAME` narrow
-            what the others name.
+            text means all that come with the project. `domain:NAME`, `difficulty:NAME` and
+            `split:NAME` narrow what the others name.
         base: the folder that relative paths start from.
         columns: what CSV and JSON Lines files call their columns, as `text=Vignette,id=case_id`.
     """
