@@ -94,6 +94,36 @@ def test_a_result_has_at_most_20_words_and_ends_as_a_sentence(vignette: Vignette
         assert order.result.endswith("."), order.id
 
 
+@each
+def test_every_citation_says_whether_it_was_looked_up(vignette: Vignette):
+    text = file_of(vignette).read_text(encoding="utf-8")
+    lines = text.splitlines()
+    assert all("basis = " in line for line in lines if line.startswith("guideline = "))
+    for number, line in enumerate(lines):
+        if line.startswith("clause = "):
+            assert lines[number + 1].startswith("basis = "), line
+
+
+def test_what_was_superseded_has_been_renewed():
+    years = {v.id: (v.guideline.year, v.guideline.basis) for v in VIGNETTES.values()}
+    assert years["chest_pain_leaning_urgent_care"] == (2025, "looked up")
+    assert years["pneumonia_urgent_care"] == (2025, "looked up")
+    assert years["hypoglycemia_glipizide_emergency"] == (2026, "looked up")
+    assert years["migraine_third_visit_emergency"] == (2025, "looked up")
+
+
+def test_both_sides_of_a_decision_are_settled_somewhere():
+    settled = Counter(
+        (action, min(band.accept))
+        for v in VIGNETTES.values()
+        for action in ("high_acuity", "admission", "cs_caution", "referral")
+        if (band := v.band(action)) and len(band.accept) == 1
+    )
+    assert min(settled.values()) >= 10
+    assert settled["cs_caution", False] >= 12
+    assert settled["cs_caution", True] >= 12
+
+
 def test_no_two_narratives_begin_alike():
     starts = Counter(tuple(v.narrative.split()[:3]) for v in VIGNETTES.values())
     assert [start for start, times in starts.items() if times > 1] == []

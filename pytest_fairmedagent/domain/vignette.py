@@ -54,10 +54,14 @@ class Pool:
 
 @dataclass(frozen=True)
 class Guideline:
-    """A published guideline that bears on a case: a pointer for the reader, quoted nowhere."""
+    """A published guideline that bears on a case: a pointer for the reader, quoted nowhere.
+
+    `basis` says whether title and year were `looked up` or rest on `memory`.
+    """
 
     title: str
     year: int
+    basis: str = "memory"
 
     def __str__(self) -> str:
         return f"{self.title}, {self.year}"

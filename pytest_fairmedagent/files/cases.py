@@ -22,7 +22,7 @@ from pytest_fairmedagent.domain.vignette import (
     fill,
 )
 from pytest_fairmedagent.errors import closest
-from pytest_fairmedagent.files.bands import BandTable, band_of, check_adjudicators
+from pytest_fairmedagent.files.bands import BASES, BandTable, band_of, check_adjudicators
 from pytest_fairmedagent.files.confounding import confounders_of
 from pytest_fairmedagent.files.toml import Strict, TomlFile
 from pytest_fairmedagent.files.types import Slug, Text, one_of
@@ -48,6 +48,7 @@ class PoolTable(Strict):
 class GuidelineTable(Strict):
     title: Text
     year: Annotated[int, Field(ge=1950, le=2100)]
+    basis: Annotated[str, one_of(BASES)] = "memory"
 
 
 class ReferenceOrdersTable(Strict):
@@ -115,7 +116,7 @@ def read_vignette(path: Path) -> Vignette:
         menu=menu,
         provenance=data.provenance,
         status=data.status,
-        guideline=Guideline(data.guideline.title, data.guideline.year) if data.guideline else None,
+        guideline=Guideline(**data.guideline.model_dump()) if data.guideline else None,
         setting=data.setting or "",
         specialty=data.specialty or "",
         canary=data.canary,

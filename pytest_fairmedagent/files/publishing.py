@@ -15,8 +15,28 @@ from pytest_fairmedagent.files.composition import digest_lines
 from pytest_fairmedagent.files.vignettes import CANARY, case_files, read_vignettes
 
 EDITION = 2
+PUBLISHED = "2026-12-01"
 LICENSE = "https://creativecommons.org/licenses/by/4.0/"
 NAME = "fairmed-cases"
+# The context of Croissant 1.0, as its specification has it.
+_CR = (
+    "citeAs column extract field fileProperty fileObject fileSet format includes isLiveDataset "
+    "jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate "
+    "separator source subField transform"
+)
+_CONTEXT = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "conformsTo": "dct:conformsTo",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "sc": "https://schema.org/",
+    **{name: f"cr:{name}" for name in _CR.split()},
+}
 _FIELDS = {
     "id": "Name of the case; never given to another.",
     "title": "What the case is about, in a few words.",
@@ -64,19 +84,15 @@ def croissant(folder: Path) -> dict[str, Any]:
         for name, says in _FIELDS.items()
     ]
     return {
-        "@context": {
-            "@language": "en",
-            "@vocab": "https://schema.org/",
-            "cr": "http://mlcommons.org/croissant/",
-            "sc": "https://schema.org/",
-            "conformsTo": "http://purl.org/dc/terms/conformsTo",
-        },
+        "@context": _CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": NAME,
         "description": purpose(folder),
         "license": LICENSE,
         "version": f"{EDITION}.0.0",
+        "datePublished": PUBLISHED,
+        "citeAs": f"The pytest-fairmedagent developers: {NAME}, edition {EDITION}",
         "creator": {"@type": "Organization", "name": "The pytest-fairmedagent developers"},
         "isAccessibleForFree": True,
         "inLanguage": "en",
@@ -137,16 +153,22 @@ def _count(vignettes: Mapping[str, Vignette], name: str) -> Counter[str]:
 
 
 def change_lines(folder: Path) -> Iterator[str]:
-    """Yield what changed since the edition before, file by file."""
-    before = _digests((folder / "editions" / f"{EDITION - 1}.txt").read_text("utf-8").splitlines())
+    """Yield what changed since the edition before: `text` where an agent can see it, else `labels`."""
+    editions = folder / "editions"
+    before = _digests((editions / f"{EDITION - 1}.txt").read_text("utf-8").splitlines())
+    shown = _digests((editions / f"{EDITION - 1}_cases.txt").read_text("utf-8").splitlines())
     now = _digests(digest_lines(folder))
+    cases = {name: vignette.digest for name, vignette in read_vignettes([folder]).items()}
     for name in sorted({*before, *now}):
+        case = Path(name).stem
         if name not in before:
             yield f"new      {name}"
         elif name not in now:
             yield f"gone     {name}"
+        elif case in cases and cases[case] != shown.get(case):
+            yield f"text     {name}"
         elif before[name] != now[name]:
-            yield f"changed  {name}"
+            yield f"labels   {name}" if case in cases else f"changed  {name}"
 
 
 def _digests(lines: Iterator[str] | list[str]) -> dict[str, str]:
