@@ -56,7 +56,7 @@ def test_five_variants_of_each_case_are_320_distinct_texts():
     assert min(map(n_variants, VIGNETTES.values())) >= 100
 
 
-def test_the_folder_holds_cases_and_the_four_files_that_are_none():
+def test_the_folder_holds_cases_and_the_files_that_are_none():
     assert len(list(case_files(FOLDER))) == len(VIGNETTES)
     assert {path.name for path in FOLDER.glob("*.toml")} == set(RESERVED)
 

@@ -24,6 +24,7 @@ from pytest_fairmedagent.domain.vignette import (
 from pytest_fairmedagent.errors import closest
 from pytest_fairmedagent.files.bands import BASES, BandTable, band_of, check_adjudicators
 from pytest_fairmedagent.files.confounding import confounders_of
+from pytest_fairmedagent.files.contradictions import contradictions_of
 from pytest_fairmedagent.files.toml import Strict, TomlFile
 from pytest_fairmedagent.files.types import Slug, Text, one_of
 
@@ -125,7 +126,7 @@ def read_vignette(path: Path) -> Vignette:
         reference_orders=_reference_orders(source, data),
         bands=_bands(source, data),
         silences=tuple(Silence(s.rule, s.reason, s.match) for s in data.silence),
-        confounders=confounders_of(path, data.id),
+        confounders=(*confounders_of(path, data.id), *contradictions_of(path, data.id)),
         adjudicators=tuple(data.adjudicators),
     )
 

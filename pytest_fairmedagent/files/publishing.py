@@ -153,7 +153,7 @@ def _count(vignettes: Mapping[str, Vignette], name: str) -> Counter[str]:
 
 
 def change_lines(folder: Path) -> Iterator[str]:
-    """Yield what changed since the edition before: `text` where an agent can see it, else `labels`."""
+    """Yield what changed since the edition before: `text` if an agent can see it, else `labels`."""
     editions = folder / "editions"
     before = _digests((editions / f"{EDITION - 1}.txt").read_text("utf-8").splitlines())
     shown = _digests((editions / f"{EDITION - 1}_cases.txt").read_text("utf-8").splitlines())

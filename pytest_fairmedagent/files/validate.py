@@ -11,6 +11,7 @@ from pytest_fairmedagent.errors import FileFormatError
 from pytest_fairmedagent.files.adjudicators import ADJUDICATORS, read_adjudicators
 from pytest_fairmedagent.files.cases import read_vignette
 from pytest_fairmedagent.files.confounding import CONFOUNDING, ConfoundingRegistry, registry_in
+from pytest_fairmedagent.files.contradictions import CONTRADICTIONS, read_contradictions
 from pytest_fairmedagent.files.foreign import CASES, Foreign, read_foreign
 from pytest_fairmedagent.files.mapping import ENDING, read_mapping
 from pytest_fairmedagent.files.plans import Registered, catalogue_of, read_plan
@@ -21,7 +22,7 @@ from pytest_fairmedagent.files.toml import TomlFile
 
 VIGNETTE, SWAPS, PLAN, RULES = "vignette", "swaps", "plan", "rules"
 REGISTRY, CONFOUNDERS = "adjudicators", "confounding"
-MAPPING = "mapping"
+CONTRADICTED, MAPPING = "contradictions", "mapping"
 
 # Keys that only one kind of file has.
 _TELLING = {
@@ -87,6 +88,7 @@ def validate(paths: Sequence[Path], columns: str = "") -> list[Checked]:
         RULES: read_rules,
         CASES: lambda path: read_foreign(path, columns),
         REGISTRY: read_adjudicators,
+        CONTRADICTED: read_contradictions,
         MAPPING: read_mapping,
         CONFOUNDERS: lambda path: registry_in(path.parent),
     }
@@ -134,6 +136,8 @@ def _kind(source: TomlFile) -> str:
         return REGISTRY
     if source.path.name == CONFOUNDING:
         return CONFOUNDERS
+    if source.path.name == CONTRADICTIONS:
+        return CONTRADICTED
     if source.path.name.endswith(ENDING):
         return MAPPING
     scores = {kind: len(keys & telling) for kind, telling in _TELLING.items()}

@@ -20,7 +20,7 @@ SELECTORS = ("domain", "difficulty", "split")
 
 # The files of a case set that hold no case.
 CATALOGUES = ("swaps.toml", "minimal.toml", "full.toml", "names.toml")
-RESERVED = (*CATALOGUES, "confounding.toml", "adjudicators.toml")
+RESERVED = (*CATALOGUES, "confounding.toml", "contradictions.toml", "adjudicators.toml")
 
 
 def case_files(path: Path) -> Iterator[Path]:

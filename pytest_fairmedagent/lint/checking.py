@@ -8,6 +8,7 @@ from pytest_fairmedagent.domain import Catalogue, Vignette
 from pytest_fairmedagent.files.foreign import UNSTATED
 from pytest_fairmedagent.lint.arms import check_arms, conditions_of
 from pytest_fairmedagent.lint.catalogue import check_catalogue
+from pytest_fairmedagent.lint.contradictions import check_contradictions
 from pytest_fairmedagent.lint.finding import ERROR, Hit
 from pytest_fairmedagent.lint.frozen import check_frozen
 from pytest_fairmedagent.lint.numbers import check_numbers
@@ -96,6 +97,7 @@ def _of_case(
     yield from check_filled(vignette, texts)
     if not errors_only:
         yield from check_respect(vignette, texts)
+        yield from check_contradictions(vignette, catalogue, texts)
     yield from check_rendered_canary(vignette)
     yield from check_numbers(vignette, texts, errors_only=errors_only)
     yield from check_pools(vignette)

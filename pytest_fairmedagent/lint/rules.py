@@ -38,6 +38,7 @@ _RULES = (
     Rule(
         "VG225", ERROR, "no psychiatric label in frozen text, as far as the descriptors state one"
     ),
+    Rule("VG226", WARNING, "no text contradicts an arm, unless that is registered"),
     # Workmanship of a case.
     Rule("VG301", WARNING, "the id is the name of the file"),
     Rule("VG302", WARNING, "a narrative has 120 to 220 words in every variant"),

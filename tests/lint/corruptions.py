@@ -37,6 +37,7 @@ CUES = {
     "VG220": ["The eGFR is 62 mL/min.", "Peak flow 61% predicted.", "On the 90th percentile."],
     "VG222": ["MRN 448812.", "Call 555-201-4433.", "Admitted 2024-03-02."],
     "VG223": ["Brought from jail.", "On parole.", "Arrested at noon."],
+    "VG226": ["Came in the own car.", "The front door was locked.", "There is a mortgage."],
     "VG314": ["The pa\u200btient rests.", "\u0421alm now.", "Rests \u202enow."],
     "VG317": ["A drug-seeker.", "Noncompliant.", "Claims to be in pain."],
     "VG318": [
@@ -68,6 +69,8 @@ def corruptions() -> Iterator[Corruption]:
             places = [in_narrative, in_result, in_order_name, in_pool]
             if rule == "VG312":  # in the narrative a slot without a pool is an error of format
                 places = [in_result, in_order_name]
+            if rule == "VG226":  # a result tells nothing of how somebody lives
+                places = [in_narrative, in_pool]
             if rule == "VG318":  # the language is that of the narrative
                 places = [in_narrative]
             for place in places:
@@ -231,7 +234,7 @@ def no_guideline(text: str, rng: random.Random) -> str:
 
 
 def guideline_of_the_future(text: str, rng: random.Random) -> str:
-    return re.sub(r"year = \d{4} \}", "year = 2098 }", text)
+    return re.sub(r"year = \d{4}", "year = 2098", text)
 
 
 def other_id(text: str, rng: random.Random) -> str | None:
