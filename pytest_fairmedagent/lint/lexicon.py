@@ -109,11 +109,15 @@ class Lexicon:
                 yield Match(entry, tokens[first][1], tokens[end - 1][2])
 
     def words(self) -> set[str]:
-        """Return the words that entries of one word have."""
+        """Return the words that entries of one word have, and the stems of others."""
         return {
-            w for table in (self._whole,) for entries in table.values() for e in entries
-            if len(e.elements) == 1 for w in e.elements[0]
-        }  # fmt: skip
+            word.removesuffix("*")
+            for table in (self._whole, self._stems)
+            for entries in table.values()
+            for entry in entries
+            if len(entry.elements) == 1
+            for word in entry.elements[0]
+        }
 
     def knows(self, word: str) -> tuple[str, ...]:
         """Return the kinds that a word has on its own."""

@@ -109,7 +109,7 @@ def _named_before() -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(names)})(?:,? (?:of|is|was|at|about|now|reads))*:? $")
 
 
-_LARGE = re.compile(r"hundred|thousand|(?:teen|[fvxngr]ty)\b|\b(?:ten|eleven|twelve)\b", re.I)
+_LARGE = re.compile(r"hundred|thousand|(?:teen|[efhnrx]ty)\b|\b(?:ten|eleven|twelve)\b", re.I)
 _OUT_OF_TEN = re.compile(r"\s*(?:out of|of|/) ?(?:ten|10)\b", re.IGNORECASE)
 _DEGREES = re.compile(r"\s*degrees? (C|F|[Cc]elsius|[Ff]ahrenheit)\b")
 
