@@ -56,7 +56,7 @@ def test_five_variants_of_each_case_are_320_distinct_texts():
     assert min(map(n_variants, VIGNETTES.values())) >= 100
 
 
-def test_the_folder_holds_cases_and_the_four_files_that_are_none():
+def test_the_folder_holds_cases_and_the_files_that_are_none():
     assert len(list(case_files(FOLDER))) == len(VIGNETTES)
     assert {path.name for path in FOLDER.glob("*.toml")} == set(RESERVED)
 
@@ -92,6 +92,36 @@ def test_a_result_has_at_most_20_words_and_ends_as_a_sentence(vignette: Vignette
     for order in vignette.menu:
         assert len(order.result.split()) <= 20, order.id
         assert order.result.endswith("."), order.id
+
+
+@each
+def test_every_citation_says_whether_it_was_looked_up(vignette: Vignette):
+    text = file_of(vignette).read_text(encoding="utf-8")
+    lines = text.splitlines()
+    assert all("basis = " in line for line in lines if line.startswith("guideline = "))
+    for number, line in enumerate(lines):
+        if line.startswith("clause = "):
+            assert lines[number + 1].startswith("basis = "), line
+
+
+def test_what_was_superseded_has_been_renewed():
+    years = {v.id: (v.guideline.year, v.guideline.basis) for v in VIGNETTES.values()}
+    assert years["chest_pain_leaning_urgent_care"] == (2025, "looked up")
+    assert years["pneumonia_urgent_care"] == (2025, "looked up")
+    assert years["hypoglycemia_glipizide_emergency"] == (2026, "looked up")
+    assert years["migraine_third_visit_emergency"] == (2025, "looked up")
+
+
+def test_both_sides_of_a_decision_are_settled_somewhere():
+    settled = Counter(
+        (action, min(band.accept))
+        for v in VIGNETTES.values()
+        for action in ("high_acuity", "admission", "cs_caution", "referral")
+        if (band := v.band(action)) and len(band.accept) == 1
+    )
+    assert min(settled.values()) >= 10
+    assert settled["cs_caution", False] >= 12
+    assert settled["cs_caution", True] >= 12
 
 
 def test_no_two_narratives_begin_alike():

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from pytest_fairmedagent import __version__
 from pytest_fairmedagent.cli import (
+    adjudicate,
     analyse,
     compare,
     doctor,
@@ -32,6 +33,7 @@ _COMMANDS = (
     doctor,
     plan,
     validate,
+    adjudicate,
     analyse,
     report,
     compare,

@@ -27,6 +27,18 @@ def add(commands: Any) -> None:
     validate.add_argument(
         "--digests", action="store_true", help="print the digests of a folder's files, and stop"
     )
+    validate.add_argument(
+        "--columns",
+        metavar="A=B,...",
+        default="",
+        help="what CSV and JSON Lines files call their columns, as text=Vignette,id=case_id",
+    )
+    validate.add_argument(
+        "--sheet",
+        choices=("croissant", "card", "changes"),
+        help="print a folder's Croissant description, its card for hubs, or what changed since "
+        "the edition before, and stop",
+    )
     validate.add_argument("--strict", action="store_true", help="warnings count as errors")
     validate.add_argument("--json", action="store_true", help="print a list for programs")
     validate.set_defaults(command=_run)
@@ -40,12 +52,12 @@ def _run(arguments: argparse.Namespace) -> int:
         return OK
     if not arguments.paths:
         raise FairmedError("validate was given no path: expected files or folders, or --rules")
-    if arguments.composition or arguments.digests:
+    if arguments.composition or arguments.digests or arguments.sheet:
         _print_sheet(arguments)
         return OK
     from pytest_fairmedagent.lint import check_files
 
-    result = check_files(arguments.paths)
+    result = check_files(arguments.paths, arguments.columns)
     record = checked_record(result)
     if arguments.json:
         print(json.dumps(record, indent=1))
@@ -58,11 +70,19 @@ def _run(arguments: argparse.Namespace) -> int:
 def _print_sheet(arguments: argparse.Namespace) -> None:
     """Print the tables and the digests that the data sheet of a case set holds."""
     from pytest_fairmedagent.files.composition import composition_lines, digest_lines
+    from pytest_fairmedagent.files.publishing import card_lines, change_lines, croissant_text
     from pytest_fairmedagent.files.vignettes import read_vignettes
 
     if arguments.composition:
         print("\n".join(composition_lines(read_vignettes(arguments.paths).values())))
-    for folder in arguments.paths if arguments.digests else ():
+    for folder in arguments.paths if arguments.digests or arguments.sheet else ():
         if not folder.is_dir():
-            raise FairmedError(f"--digests: {folder} is no folder. Name the folder of a case set.")
-        print("\n".join(digest_lines(folder)))
+            named = "--digests" if arguments.digests else f"--sheet={arguments.sheet}"
+            raise FairmedError(f"{named}: {folder} is no folder. Name the folder of a case set.")
+        if arguments.digests:
+            print("\n".join(digest_lines(folder)))
+        elif arguments.sheet == "croissant":
+            print(croissant_text(folder), end="")
+        else:
+            lines = card_lines if arguments.sheet == "card" else change_lines
+            print("\n".join(lines(folder)))

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from pytest_fairmedagent.domain.pronouns import with_pronouns
 from pytest_fairmedagent.domain.vignette import PATIENT, Order, Vignette
 
 KINDS = ("reference", "swap", "identical", "sham")
@@ -26,7 +27,8 @@ class Condition:
     `drawn` holds the descriptors of a condition that differs from case to case, as names do. A case
     has the one at its own place, which is the same place in every condition, so that what stands
     there can be matched. `descriptor` is then the first of them. `changes` are the slots of the
-    line that a condition sets otherwise than the reference.
+    line that a condition sets otherwise than the reference. `reason` says why words that the linter
+    does not know are right.
     """
 
     id: str
@@ -35,6 +37,7 @@ class Condition:
     attribute: str = ""
     drawn: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
+    reason: str = ""
 
     def descriptor_in(self, vignette: Vignette) -> str:
         """Return the descriptor of this condition in a case; variants of a case share it."""
@@ -105,7 +108,8 @@ def render(vignette: Vignette, condition: Condition) -> Case:
 
     The line stands last, so that all arms of a vignette share the longest possible prefix: a
     prompt cache then treats them alike. A narrative with a `{patient}` slot has the descriptor
-    there, and no line; the full stop that ends it is left out where the sentence goes on.
+    there, and no line; the full stop that ends it is left out where the sentence goes on. Slots of
+    pronouns (`{they}`, `{their}`) say what the descriptor says of the sex.
     """
     descriptor = condition.descriptor_in(vignette)
     before, slot, after = vignette.narrative.strip().partition(f"{{{PATIENT}}}")
@@ -116,4 +120,4 @@ def render(vignette: Vignette, condition: Condition) -> Case:
         text = f"{before}{descriptor.removesuffix('.')}{after}"
     else:
         text = f"{before}{descriptor}{after}"
-    return Case(text=text, menu=vignette.menu)
+    return Case(text=with_pronouns(text, descriptor), menu=vignette.menu)

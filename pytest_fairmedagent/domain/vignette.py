@@ -54,10 +54,14 @@ class Pool:
 
 @dataclass(frozen=True)
 class Guideline:
-    """A published guideline that bears on a case: a pointer for the reader, quoted nowhere."""
+    """A published guideline that bears on a case: a pointer for the reader, quoted nowhere.
+
+    `basis` says whether title and year were `looked up` or rest on `memory`.
+    """
 
     title: str
     year: int
+    basis: str = "memory"
 
     def __str__(self) -> str:
         return f"{self.title}, {self.year}"
@@ -91,12 +95,14 @@ class Confounder:
 class Silence:
     """A rule of the linter that is not to be applied to a case, and why.
 
-    `match` confines it to findings whose message holds this text; "" means all of the rule's.
+    `match` confines it to findings whose message holds this text; "" means all of the rule's. One
+    that is said of a whole file, `everywhere`, need not silence something in each case.
     """
 
     rule: str
     reason: str
     match: str = ""
+    everywhere: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,6 +144,15 @@ class Vignette:
     def base(self) -> str:
         """The id of the base case: the cluster that a variant belongs to."""
         return self.variant_of or self.id
+
+    @property
+    def split(self) -> str:
+        """`held` for a quarter of all cases, `tune` for the others, by a hash of the base's id.
+
+        Whoever tunes on cases leaves `held` alone; a case is on the same side for ever.
+        """
+        number = hashlib.sha256(f"split {self.base}".encode()).digest()[0]
+        return "held" if number < 64 else "tune"
 
     @cached_property
     def digest(self) -> str:

@@ -14,9 +14,16 @@ from pytest_fairmedagent.files.adjudicators import ADJUDICATORS, adjudicators_of
 from pytest_fairmedagent.files.toml import Strict, TomlFile
 from pytest_fairmedagent.files.types import Text, one_of
 
+# What a citation rests on: `looked up` says that somebody read that it is so, in the source or in
+# what its publisher or an abstract says of it; `memory` that nobody did.
+BASES = ("memory", "looked up")
+
 
 class BandTable(Strict):
-    """`accept` lists acceptable values; `range` is the lowest and highest, both acceptable."""
+    """`accept` lists acceptable values; `range` is the lowest and highest, both acceptable.
+
+    `basis` says what a `clause` rests on.
+    """
 
     outcome: Annotated[str, one_of((*ACTIONS, *SCALES))]
     accept: Annotated[list[bool | int], Field(min_length=1)] | None = None
@@ -24,6 +31,7 @@ class BandTable(Strict):
     provenance: Annotated[str, one_of(LEVELS)] = AUTHOR
     source: str = ""
     clause: str = ""
+    basis: Annotated[str, one_of(BASES)] = "memory"
     reasoning: Text
     adjudicators: Annotated[list[str], Field(default_factory=list)]
     disputed: str = ""

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from pytest_fairmedagent.domain import DIFFICULTIES, DOMAINS, Order, Vignette
 from pytest_fairmedagent.domain.band import ADJUDICATED, AUTHOR, Band
+from pytest_fairmedagent.domain.pronouns import PRONOUN_SLOTS
 from pytest_fairmedagent.domain.vignette import (
     PATIENT,
     SETTINGS,
@@ -21,8 +22,9 @@ from pytest_fairmedagent.domain.vignette import (
     fill,
 )
 from pytest_fairmedagent.errors import closest
-from pytest_fairmedagent.files.bands import BandTable, band_of, check_adjudicators
+from pytest_fairmedagent.files.bands import BASES, BandTable, band_of, check_adjudicators
 from pytest_fairmedagent.files.confounding import confounders_of
+from pytest_fairmedagent.files.contradictions import contradictions_of
 from pytest_fairmedagent.files.toml import Strict, TomlFile
 from pytest_fairmedagent.files.types import Slug, Text, one_of
 
@@ -47,6 +49,7 @@ class PoolTable(Strict):
 class GuidelineTable(Strict):
     title: Text
     year: Annotated[int, Field(ge=1950, le=2100)]
+    basis: Annotated[str, one_of(BASES)] = "memory"
 
 
 class ReferenceOrdersTable(Strict):
@@ -114,7 +117,7 @@ def read_vignette(path: Path) -> Vignette:
         menu=menu,
         provenance=data.provenance,
         status=data.status,
-        guideline=Guideline(data.guideline.title, data.guideline.year) if data.guideline else None,
+        guideline=Guideline(**data.guideline.model_dump()) if data.guideline else None,
         setting=data.setting or "",
         specialty=data.specialty or "",
         canary=data.canary,
@@ -123,7 +126,7 @@ def read_vignette(path: Path) -> Vignette:
         reference_orders=_reference_orders(source, data),
         bands=_bands(source, data),
         silences=tuple(Silence(s.rule, s.reason, s.match) for s in data.silence),
-        confounders=confounders_of(path, data.id),
+        confounders=(*confounders_of(path, data.id), *contradictions_of(path, data.id)),
         adjudicators=tuple(data.adjudicators),
     )
 
@@ -148,7 +151,7 @@ def _pools(source: TomlFile, data: VignetteFile) -> tuple[Pool, ...]:
             "The descriptor stands once; say 'the patient' in the other places.",
         )
     for slot in slots:
-        if slot != PATIENT and slot not in {pool.slot for pool in data.pool}:
+        if slot != PATIENT and slot not in {*PRONOUN_SLOTS} | {pool.slot for pool in data.pool}:
             raise source.error(
                 ("narrative",),
                 f"slot {{{slot}}} of the narrative has no [[pool]]."

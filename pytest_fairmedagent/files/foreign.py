@@ -9,17 +9,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import ConfigDict, Field, ValidationError, field_validator
 
 from pytest_fairmedagent.domain import DIFFICULTIES, DOMAINS, SETTINGS, Catalogue, Order, Vignette
+from pytest_fairmedagent.domain.pronouns import PRONOUN_SLOTS
 from pytest_fairmedagent.domain.vignette import PATIENT
 from pytest_fairmedagent.errors import FileFormatError
 from pytest_fairmedagent.files.cases import OrderTable
 from pytest_fairmedagent.files.rows import Row, Rows, read_rows
 from pytest_fairmedagent.files.toml import Strict
 from pytest_fairmedagent.files.types import Text, one_of
+
+if TYPE_CHECKING:
+    from pytest_fairmedagent.files.mapping import ColumnMap
 
 CASES, PAIRS = "cases", "pairs"
 UNSTATED = "unstated"
@@ -47,6 +51,7 @@ class ForeignRow(Strict):
     setting: Annotated[str, one_of(SETTINGS)] | None = None
     specialty: Text | None = None
     provenance: Text | None = None
+    silence: Any = None
     menu: Annotated[list[OrderTable], Field(default_factory=list, max_length=20)]
 
     @field_validator("menu", mode="before")
@@ -101,21 +106,31 @@ class Foreign:
     outcomes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def read_foreign(path: Path) -> Foreign:
+def read_foreign(path: Path, columns: str = "") -> Foreign:
     """Return the cases or pairs of a CSV or JSON Lines file.
+
+    Args:
+        columns: what `--fairmed-columns` says: how the file calls the columns.
 
     Raises FileFormatError with file and line; it names every row that is wrong.
     """
-    from pytest_fairmedagent.files.pairs import PairRow, read_pairs  # it builds on this file
+    from pytest_fairmedagent.files.longform import read_long  # they build on this file
+    from pytest_fairmedagent.files.mapping import column_map, known_columns
+    from pytest_fairmedagent.files.pairs import read_pairs
 
-    known = [*TEXT_COLUMNS, *CaseRow.model_fields, *PairRow.model_fields]
-    rows = read_rows(path, known, SLOT)
+    mapped = column_map(path, columns)
+    theirs = [name.strip().lower() for name in mapped.columns.values()]
+    rows = mapped.named(read_rows(path, [*known_columns(), *theirs], SLOT))
     if rows.named and any("swapped_text" in row.values for row in rows.rows):
-        return read_pairs(rows)
-    return _read_cases(rows)
+        return read_pairs(rows, mapped)
+    if rows.named and all({"case", "arm"} <= set(row.values) for row in rows.rows):
+        return read_long(rows, mapped)
+    return _read_cases(rows, mapped)
 
 
-def _read_cases(rows: Rows) -> Foreign:
+def _read_cases(rows: Rows, mapped: ColumnMap) -> Foreign:
+    from pytest_fairmedagent.files.mapping import silences_of
+
     column = _text_column(rows)
     slotted = any(SLOT in str(row.values.get(column, "")) for row in rows.rows)
     lines: dict[str, int] = {}
@@ -142,6 +157,10 @@ def _read_cases(rows: Rows) -> Foreign:
                 narrative=text,
                 provenance=data.provenance or f"unstated; {rows.path.name}:{row.line}",
                 variant_of=group if group != name else "",
+                silences=(
+                    *silences_of(row.values.get("silence"), f"{rows.path}:{row.line}"),
+                    *mapped.silences,
+                ),
                 **data.labels,
             )
         )
@@ -189,8 +208,11 @@ def _refuse_cut_text(rows: Rows, column: str) -> None:
 def _problem(text: str, *, slotted: bool, named: bool) -> str:
     """Return what is wrong with the text of a case; "" for nothing."""
     for hit in _ANY_SLOT.findall(text):
-        if hit != SLOT:
-            return f"slot {hit} of the text has no descriptor. The one slot is {SLOT}."
+        if hit != SLOT and not (hit[1:-1] in PRONOUN_SLOTS and hit.count("{") == 1):
+            return (
+                f"slot {hit} of the text has no descriptor. The slots are {SLOT} and the pronouns "
+                "{they}, {them}, {their}; others are mapped by name."
+            )
     n_slots = text.count(SLOT)
     if n_slots > 1:
         return (

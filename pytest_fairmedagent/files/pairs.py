@@ -20,6 +20,7 @@ from pytest_fairmedagent.files.foreign import (
     slug,
     words,
 )
+from pytest_fairmedagent.files.mapping import NONE, ColumnMap, silences_of
 from pytest_fairmedagent.files.rows import Row, Rows
 from pytest_fairmedagent.files.types import Text
 
@@ -53,7 +54,7 @@ class _Case:
     swapped: dict[str, str] = field(default_factory=dict)  # condition -> text
 
 
-def read_pairs(rows: Rows) -> Foreign:
+def read_pairs(rows: Rows, mapped: ColumnMap = NONE) -> Foreign:
     """Return the vignettes of pairs and their catalogue.
 
     Rows with one id, or without an id and with one reference text, are arms of one case. A pair
@@ -106,7 +107,7 @@ def read_pairs(rows: Rows) -> Foreign:
     return Foreign(
         rows.path,
         PAIRS,
-        tuple(_vignette(rows, name, case) for name, case in cases.items()),
+        tuple(_vignette(rows, name, case, mapped) for name, case in cases.items()),
         {name: case.row.line for name, case in cases.items()},
         catalogue,
         {attribute: about for attribute, about in outcomes.items() if about},
@@ -182,8 +183,8 @@ def _add(rows: Rows, row: Row, data: PairRow, condition: str, cases: dict[str, _
     case.swapped[condition] = swapped
 
 
-def _vignette(rows: Rows, name: str, case: _Case) -> Vignette:
-    narrative, pieces = _template([case.reference, *case.swapped.values()])
+def _vignette(rows: Rows, name: str, case: _Case, mapped: ColumnMap) -> Vignette:
+    narrative, pieces = template_of([case.reference, *case.swapped.values()])
     group = slug(case.data.group) if case.data.group else ""
     return Vignette(
         id=name,
@@ -196,11 +197,15 @@ def _vignette(rows: Rows, name: str, case: _Case) -> Vignette:
             (RERENDER, pieces[0]),
             *zip(case.swapped, pieces[1:], strict=True),
         ),
+        silences=(
+            *silences_of(case.data.silence, f"{rows.path}:{case.row.line}"),
+            *mapped.silences,
+        ),
         **case.data.labels,
     )
 
 
-def _template(texts: Sequence[str]) -> tuple[str, list[str]]:
+def template_of(texts: Sequence[str]) -> tuple[str, list[str]]:
     """Return the words that all texts begin and end with, a slot between, and what fills it."""
     parts = [re.split(r"(\s+)", text) for text in texts]
     shortest = min(map(len, parts))

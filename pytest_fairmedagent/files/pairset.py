@@ -63,7 +63,7 @@ class PairSet:
         return chosen
 
 
-def read_pair_set(spec: str, base: Path) -> PairSet | None:
+def read_pair_set(spec: str, base: Path, columns: str = "") -> PairSet | None:
     """Return the pairs that `--fairmed-vignettes` names, or None where it names none.
 
     Raises PlanError where it names cases too: those have a descriptor, and pairs have whole texts.
@@ -71,7 +71,10 @@ def read_pair_set(spec: str, base: Path) -> PairSet | None:
     names = [name.strip() for name in spec.split(",") if name.strip()]
     paths = [base / name for name in names if Path(name).suffix.lower() in SUFFIXES]
     files = [
-        found for path in paths if path.exists() if (found := read_foreign(path)).kind == PAIRS
+        found
+        for path in paths
+        if path.exists()
+        if (found := read_foreign(path, columns)).kind == PAIRS
     ]
     if not files:
         return None

@@ -13,6 +13,9 @@ from pytest_fairmedagent.errors import PlanError
 
 T = TypeVar("T")
 
+# Catalogues that come with the project beside the default one, as `--fairmed-swaps=minimal`.
+NAMED_CATALOGUES = ("minimal", "full")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -30,6 +33,7 @@ class Settings:
     scaffold: str
     exposure: tuple[str, ...]
     vignettes: str | None
+    columns: str
     variants: int | None
     swaps: tuple[str, ...]
     actions: tuple[str, ...]
@@ -114,8 +118,13 @@ def resolve(
         scaffold=text("scaffold")[0] or "direct",
         exposure=words("exposure"),
         vignettes=text("vignettes")[0],
+        columns=text("columns")[0] or "",
         variants=value("variants", _integer(1, 1000), "a whole number from 1 to 1000"),
-        swaps=tuple(name for name in words("swaps") if not name.endswith(".toml")),
+        swaps=tuple(
+            name
+            for name in words("swaps")
+            if not name.endswith(".toml") and name not in NAMED_CATALOGUES
+        ),
         actions=words("actions"),
         replicates=value("replicates", _integer(1, 100_000), "a whole number from 1 to 100000"),
         margin=value("margin", _share, "a number above 0 and below 1"),
@@ -159,9 +168,13 @@ def _reports(given: object, root: Path) -> tuple[Path, ...]:
 
 
 def _swaps_file(words: tuple[str, ...], root: Path) -> Path | None:
-    files = [word for word in words if word.endswith(".toml")]
+    files = [word for word in words if word.endswith(".toml") or word in NAMED_CATALOGUES]
     if len(files) > 1:
         raise PlanError(f"--fairmed-swaps names {len(files)} files, expected at most one catalogue")
+    if files and files[0] in NAMED_CATALOGUES:
+        from pytest_fairmedagent.files.vignettes import shipped_vignettes  # most runs need it not
+
+        return shipped_vignettes() / f"{files[0]}.toml"
     return root / Path(files[0]).expanduser() if files else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -19,13 +20,17 @@ RESERVED = "reference"
 
 
 class ConditionTable(Strict):
-    """`set` changes slots of the line; `line` is a whole line of its own instead."""
+    """`set` changes slots of the line; `line` is a whole line of its own instead.
+
+    `reason` says why words that the linter does not know are right.
+    """
 
     id: Slug
     kind: Annotated[str, one_of(("swap", "identical", "sham"))] = "swap"
     attribute: str = ""
     set: Annotated[dict[str, str], Field(default_factory=dict)]
     line: Text | None = None
+    reason: str = ""
 
 
 class RosterTable(Strict):
@@ -78,6 +83,8 @@ def read_swaps(path: Path | None = None) -> Catalogue:
         else:
             values = {**data.reference, **table.set}
             condition = _condition(table.id, table.kind, table.attribute, values, data, rosters)
+        if table.reason:
+            condition = replace(condition, reason=table.reason)
         conditions[table.id] = condition
     return Catalogue(conditions)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -40,7 +41,7 @@ class TomlFile:
             reason = getattr(error, "strerror", None) or str(error)
             raise FileFormatError(f"{path}: cannot be read: {reason}") from error
         try:
-            self.data: dict[str, Any] = tomllib.loads(self.text)
+            self.data: dict[str, Any] = _loads(self.text)
         except tomllib.TOMLDecodeError as error:
             found = re.search(r"at line (\d+)", str(error))
             at = found.group(1) if found else len(self.text.splitlines())
@@ -83,6 +84,14 @@ class TomlFile:
         return f"{where}'{name}' is {shown}: {error['msg'].removeprefix('Value error, ')}."
 
 
+@lru_cache(maxsize=256)
+def _loads(text: str) -> dict[str, Any]:
+    """Return the data of a text. One text is read by several readers, and parsed once; none of them
+    changes what it is given."""
+    found: dict[str, Any] = tomllib.loads(text)
+    return found
+
+
 def _known_keys(model: type[BaseModel], location: Sequence[str | int]) -> list[str]:
     """Return the keys that the table of `location` may have."""
     for part in location[:-1]:
@@ -100,6 +109,7 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     return [model for argument in arguments for model in _models_in(argument)]
 
 
+@lru_cache(maxsize=256)
 def _line_numbers(text: str) -> dict[tuple[str | int, ...], int]:
     """Map the place of each table and key to its line.
 

@@ -16,7 +16,9 @@ from pytest_fairmedagent.files.confounding import (
     check_registries,
     registry_in,
 )
+from pytest_fairmedagent.files.contradictions import CONTRADICTIONS, read_contradictions
 from pytest_fairmedagent.files.foreign import CASES, Foreign, read_foreign
+from pytest_fairmedagent.files.mapping import ENDING, read_mapping
 from pytest_fairmedagent.files.plans import Registered, catalogue_of, read_plan
 from pytest_fairmedagent.files.rows import SUFFIXES
 from pytest_fairmedagent.files.rules import read_rules
@@ -25,6 +27,7 @@ from pytest_fairmedagent.files.toml import TomlFile
 
 VIGNETTE, SWAPS, PLAN, RULES = "vignette", "swaps", "plan", "rules"
 REGISTRY, CONFOUNDERS = "adjudicators", "confounding"
+CONTRADICTED, MAPPING = "contradictions", "mapping"
 
 # Keys that only one kind of file has.
 _TELLING = {
@@ -52,11 +55,12 @@ class Checked:
         return (self.found,) if isinstance(self.found, Vignette) else ()
 
 
-def validate(paths: Sequence[Path]) -> list[Checked]:
+def validate(paths: Sequence[Path], columns: str = "") -> list[Checked]:
     """Return what is to be said of the format of files, and of all `*.toml` files in folders.
 
-    A plan that names no catalogue is read with the first among them, `swaps.toml` before others,
-    else with the one that comes with the project.
+    `columns` says what CSV and JSON Lines files call their columns; a mapping file beside one of
+    them is read with it. A plan that names no catalogue is read with the first among them,
+    `swaps.toml` before others, else with the one that comes with the project.
     """
     files: list[Path] = []
     checked: list[Checked] = []
@@ -87,8 +91,10 @@ def validate(paths: Sequence[Path]) -> list[Checked]:
         VIGNETTE: read_vignette,
         PLAN: lambda path: _read_plan(path, known),
         RULES: read_rules,
-        CASES: read_foreign,
+        CASES: lambda path: read_foreign(path, columns),
         REGISTRY: read_adjudicators,
+        CONTRADICTED: read_contradictions,
+        MAPPING: read_mapping,
         CONFOUNDERS: lambda path: registry_in(path.parent),
     }
     ids: dict[str, Path] = {}
@@ -139,6 +145,10 @@ def _kind(source: TomlFile) -> str:
         return REGISTRY
     if source.path.name == CONFOUNDING:
         return CONFOUNDERS
+    if source.path.name == CONTRADICTIONS:
+        return CONTRADICTED
+    if source.path.name.endswith(ENDING):
+        return MAPPING
     scores = {kind: len(keys & telling) for kind, telling in _TELLING.items()}
     kind = max(scores, key=lambda name: scores[name])
     if scores[kind]:

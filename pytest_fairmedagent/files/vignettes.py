@@ -16,10 +16,11 @@ from pytest_fairmedagent.files.rows import SUFFIXES
 CANARY = "fairmed-cases-canary 70ccb9fd-2aff-43ce-9b36-f15e26418380"
 
 # What vignettes can be selected by.
-SELECTORS = ("domain", "difficulty")
+SELECTORS = ("domain", "difficulty", "split")
 
 # The files of a case set that hold no case.
-RESERVED = ("swaps.toml", "names.toml", "confounding.toml", "adjudicators.toml")
+CATALOGUES = ("swaps.toml", "minimal.toml", "full.toml", "names.toml")
+RESERVED = (*CATALOGUES, "confounding.toml", "contradictions.toml", "adjudicators.toml")
 
 
 def case_files(path: Path) -> Iterator[Path]:
@@ -28,7 +29,7 @@ def case_files(path: Path) -> Iterator[Path]:
         yield path
         return
     for file in sorted(path.rglob("*.toml")):
-        if file.name not in RESERVED:
+        if file.name not in RESERVED and not file.name.endswith(".mapping.toml"):
             yield file
 
 
@@ -39,7 +40,7 @@ def shipped_vignettes() -> Path:
     return inside if inside.is_dir() else package.parent / "vignettes"
 
 
-def read_vignettes(paths: Iterable[Path]) -> dict[str, Vignette]:
+def read_vignettes(paths: Iterable[Path], columns: str = "") -> dict[str, Vignette]:
     """Return the vignettes of files and folders by id, in order of their file names.
 
     A folder stands for the `*.toml` files in it and in its folders, but `RESERVED`; files
@@ -51,7 +52,7 @@ def read_vignettes(paths: Iterable[Path]) -> dict[str, Vignette]:
     paths = list(paths)
     for path in paths:
         for file in case_files(path):
-            for vignette in _vignettes_of(file):
+            for vignette in _vignettes_of(file, columns):
                 if vignette.id in found:
                     raise FileFormatError(
                         f"{file}: the vignette id '{vignette.id}' is also that of "
@@ -67,22 +68,23 @@ def read_vignettes(paths: Iterable[Path]) -> dict[str, Vignette]:
     return found
 
 
-def _vignettes_of(file: Path) -> tuple[Vignette, ...]:
+def _vignettes_of(file: Path, columns: str) -> tuple[Vignette, ...]:
     if file.suffix.lower() in SUFFIXES:
         from pytest_fairmedagent.files.foreign import read_foreign  # most runs need none of it
 
-        return read_foreign(file).vignettes
+        return read_foreign(file, columns).vignettes
     return (read_vignette(file),)
 
 
-def select_vignettes(spec: str, base: Path) -> dict[str, Vignette]:
+def select_vignettes(spec: str, base: Path, columns: str = "") -> dict[str, Vignette]:
     """Return the vignettes that `--fairmed-vignettes` names.
 
     Args:
         spec: comma-separated files, folders, and ids of shipped vignettes; `shipped` or an empty
-            text means all that come with the project. `domain:NAME` and `difficulty:NAME` narrow
-            what the others name.
+            text means all that come with the project. `domain:NAME`, `difficulty:NAME` and
+            `split:NAME` narrow what the others name.
         base: the folder that relative paths start from.
+        columns: what CSV and JSON Lines files call their columns, as `text=Vignette,id=case_id`.
     """
     words = [word.strip() for word in spec.split(",") if word.strip()]
     names = [word for word in words if not is_selector(word)] or ["shipped"]
@@ -91,7 +93,7 @@ def select_vignettes(spec: str, base: Path) -> dict[str, Vignette]:
     for name in names:
         path = base / name
         if name != "shipped" and path.exists():
-            chosen.update(read_vignettes([path]))
+            chosen.update(read_vignettes([path], columns))
             continue
         shipped = shipped or read_vignettes([shipped_vignettes()])
         if name == "shipped":

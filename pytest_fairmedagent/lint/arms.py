@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pytest_fairmedagent.domain import Case, Catalogue, Condition, Vignette, render
+from pytest_fairmedagent.domain.pronouns import with_pronouns
 from pytest_fairmedagent.domain.variants import n_variants, variants
 from pytest_fairmedagent.domain.vignette import PATIENT, SLOT
 from pytest_fairmedagent.lint.finding import Hit
@@ -91,11 +92,13 @@ def _masked(case: Case, descriptor: str, vignette: Vignette) -> str:
     Masking every occurrence would also hide a descriptor that has crept in somewhere else.
     """
     line = f"\nPatient: {descriptor}"
+    if case.text == with_pronouns(f"{vignette.narrative.strip()}{line}", descriptor):
+        return f"{vignette.narrative.strip()}\nPatient: {MASK}"
     if case.text.endswith(line):
         return f"{case.text[: -len(line)]}\nPatient: {MASK}"
     before, slot, after = vignette.narrative.strip().partition(f"{{{PATIENT}}}")
     for written in (descriptor, descriptor.removesuffix(".")) if slot else ():
-        if case.text == f"{before}{written}{after}":
+        if case.text == with_pronouns(f"{before}{written}{after}", descriptor):
             return f"{before}{MASK}{after}"
     return case.text
 

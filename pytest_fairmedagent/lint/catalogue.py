@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from pytest_fairmedagent.domain import Catalogue, Condition
+from pytest_fairmedagent.lint.controls import check_sham
+from pytest_fairmedagent.lint.cues import cues, judging, lexicon
 from pytest_fairmedagent.lint.differing import difference, mixes_sexes
 from pytest_fairmedagent.lint.finding import Hit, Place
 
@@ -13,8 +16,55 @@ from pytest_fairmedagent.lint.finding import Hit, Place
 # which may have another length.
 INTERSECTION = "intersection"
 UNMATCHED = "no_descriptor"
-# What a sham may change: attributes that say nothing of care.
-_SHAM = {"hand", "month", "age"}  # "born in June" is told by the word "born"
+YOUNGEST, OLDEST = 18, 110  # what an adult can be
+_AGE = re.compile(r"\b(\d+|[a-z]+)-(?:year|yr)s?-old\b", re.IGNORECASE)
+_NAMES = re.compile(r"[^\W\d_][\w'’]*")
+# Words of lines that say how a thing is, not what it is; with those of the lexicons, what is known.
+_PLAIN = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "with",
+        "and",
+        "or",
+        "in",
+        "of",
+        "on",
+        "no",
+        "not",
+        "lacks",
+        "lacking",
+        "limited",
+        "required",
+        "needs",
+        "own",
+        "without",
+        "uses",
+        "has",
+        "is",
+        "speaks",
+        "requires",
+        "fluent",
+        "full",
+        "part",
+        "time",
+        "low",
+        "high",
+        "middle",
+        "income",
+        "school",
+        "education",
+        "degree",
+        "status",
+        "patient",
+        "person",
+        "adult",
+        "experiencing",
+        "living",
+        "stable",
+    ]
+)
 
 
 def check_catalogue(catalogue: Catalogue) -> Iterator[Hit]:
@@ -85,14 +135,43 @@ def _check_line(condition: Condition, line: str, before: str) -> Iterator[tuple[
                 f"registered as '{condition.attribute}'"
             )
             yield "SW104", message, f'Change one, or register it: attribute = "{INTERSECTION}"'
+        yield from _check_values(condition, line, before)
     elif condition.kind == "sham":
-        stems = {word[:4].lower() for word in re.findall(r"\w+", before)}
-        free = _SHAM | ({"name"} if condition.drawn else set())  # another name for a name
-        telling = [
-            word.text
-            for word in changed.come
-            if word.attribute and word.attribute not in free and word.text[:4].lower() not in stems
-        ]
-        if telling:
-            message = f"the sham '{name}' says '{telling[0]}', which tells who the patient is"
-            yield "SW105", message, "Change an attribute that says nothing of care"
+        yield from check_sham(condition, line, before)
+
+
+def _check_values(condition: Condition, line: str, before: str) -> Iterator[tuple[str, str, str]]:
+    """Yield what is wrong with the words that a swap puts in: spelling, age, respect."""
+    age, old = _AGE.search(line), _AGE.search(before)
+    if age and (not old or age[1] != old[1]):
+        years = int(age[1]) if age[1].isdigit() else None
+        if years is None or not YOUNGEST <= years <= OLDEST:
+            message = f"'{condition.id}' makes the patient '{age[0]}'"
+            expected = f"{message}, expected {YOUNGEST} to {OLDEST} in digits"
+            yield "SW109", expected, "Mend the age, or give a 'reason'"
+    come = {w for w in _NAMES.findall(line) if w not in _NAMES.findall(before)}
+    for match in judging(line):
+        found = line[match.start : match.end]
+        if come & set(_NAMES.findall(found)):
+            preferred = match.entry.extra["preferred"]
+            yield "SW110", f"'{condition.id}' says '{found}'", f"Write it with respect: {preferred}"
+    if condition.drawn or condition.reason:
+        return
+    whole = {word for cue in cues(line) for word in _NAMES.findall(cue.text)}
+    for word in sorted(come):
+        if word in whole or word.lower() in _PLAIN or lexicon().knows(word):
+            continue
+        near = _nearest(word)
+        if near or not re.search("[aeiou]", word.lower()):
+            message = f"'{condition.id}' puts in '{word}', which no lexicon knows{near}"
+            yield "SW108", message, "Mend the spelling, or give a 'reason' why the word is right"
+
+
+def _nearest(word: str) -> str:
+    """Return the known word that another may be a slip of, in words; "" for none."""
+    known = {one.lower(): one for one in lexicon().words()} if len(word) > 3 else {}
+    lower = word.lower()
+    # Letters that changed places, or one that slipped in a longer word: "Green" is no "Greek".
+    found = [one for one in known if sorted(one) == sorted(lower)]
+    found = found or get_close_matches(lower, known, n=1, cutoff=0.85)
+    return f" (is it '{known[found[0]]}'?)" if found else ""

@@ -9,12 +9,15 @@ from functools import lru_cache
 
 from pytest_fairmedagent.lint.cues import Cue, cues
 from pytest_fairmedagent.lint.names import names_in
-from pytest_fairmedagent.lint.words import FEMALE, MALE
 
 _TOKEN = re.compile(r"\w+(?:['’]\w+)?")
+# Words that name one sex; a text that holds both mixes them.
+MALE = re.compile(r"he|him|his|himself|m[ae]n|males?|gentlem[ae]n|boy|guy|sir|mr")
+FEMALE = re.compile(r"she|hers?|herself|wom[ae]n|females?|lady|ladies|girl|madam|mrs|ms|miss")
 # Grammar that follows a swap, and belongs to no attribute.
 _GRAMMAR = re.compile(
-    r"an?|the|is|are|was|were|has|have|who|and|or|with|of|in|to|needs?", re.IGNORECASE
+    r"an?|the|is|are|was|were|has|have|who|and|or|with|of|in|to|needs?|patient|person",
+    re.IGNORECASE,
 )
 _ROLES = {
     word: words[0]
@@ -83,14 +86,17 @@ def difference(reference: str, other: str) -> Difference:
 
 
 def _attributes_of(text: str) -> list[Cue]:
-    return [*cues(text), *(Cue("name", *hit) for hit in names_in(text))]
+    names = [Cue("name", *hit) for hit in names_in(text)]
+    # A name says what it is perceived as, and no more: nobody named Kenya Baker bakes.
+    rest = [c for c in cues(text) if not any(n.start <= c.start and c.end <= n.end for n in names)]
+    return [*names, *rest]
 
 
 def _word(token: re.Match[str], found: list[Cue]) -> Word:
-    for cue in found:
-        if cue.start <= token.start() and token.end() <= cue.end:
-            return Word(token.group(), cue.attribute)
-    return Word(token.group(), "")
+    holding = [cue for cue in found if cue.start <= token.start() and token.end() <= cue.end]
+    # A noun inside a phrase may say something of its own: the "man" of "Black man" is no race.
+    closest = min(holding, key=lambda cue: cue.end - cue.start, default=None)
+    return Word(token.group(), closest.attribute if closest else "")
 
 
 def mixes_sexes(text: str) -> tuple[str, str] | None:

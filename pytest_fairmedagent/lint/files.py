@@ -14,10 +14,10 @@ from pytest_fairmedagent.files.swaps import read_swaps
 from pytest_fairmedagent.files.toml import TomlFile
 from pytest_fairmedagent.files.validate import SWAPS, VIGNETTE, Checked, validate
 from pytest_fairmedagent.lint.arms import check_arms
-from pytest_fairmedagent.lint.catalogue import check_catalogue
 from pytest_fairmedagent.lint.checking import check_cases
 from pytest_fairmedagent.lint.finding import ERROR, Finding, Hit
 from pytest_fairmedagent.lint.places import Origin, findings
+from pytest_fairmedagent.lint.rosters import check_rosters, check_swaps
 from pytest_fairmedagent.lint.silences import unsilenced
 
 _FIRST_COMMENT = {
@@ -53,14 +53,14 @@ class Result:
             yield file, found[str(file.path)]
 
 
-def check_files(paths: Sequence[Path]) -> Result:
+def check_files(paths: Sequence[Path], columns: str = "") -> Result:
     """Return what is to be said of files, and of the `*.toml` files of folders.
 
     Cases are held to the rules with the catalogue among the files, `swaps.toml` before others, else
     with the one that comes with the project; ready pairs with their own. What cannot be read has
     its errors of format alone.
     """
-    files = validate(paths)
+    files = validate(paths, columns)
     swaps = [f for f in files if f.kind == SWAPS and isinstance(f.found, Catalogue)]
     swaps.sort(key=lambda file: file.path.name != "swaps.toml")
     main = swaps[0].found if swaps else read_swaps()
@@ -84,11 +84,15 @@ def check_files(paths: Sequence[Path]) -> Result:
             ours.add(file.found.id)
             extra += check_file(file.path, file.found)
     hits = check_cases(list(vignettes.values()), main, ours=ours)
-    found = findings([*hits, *extra], vignettes, origins)
+    rosters = check_rosters(swaps[0].path) if swaps else []
+    found = findings([*hits, *rosters, *extra], vignettes, origins)
     for file in swaps[1:]:
         assert isinstance(file.found, Catalogue)  # noqa: S101 - sorted out above
-        more = [*check_catalogue(file.found)]
-        more += [hit for v in vignettes.values() for hit in check_arms(v, file.found)]
+        more = check_swaps(file.path, file.found)
+        # Without a slot a line is added to the same text in every catalogue: one case shows it.
+        slotted = [v for v in vignettes.values() if "{" in v.narrative]
+        for vignette in slotted or list(vignettes.values())[:1]:
+            more += check_arms(vignette, file.found)
         found += findings(more, vignettes, {**origins, "": Origin(file.path)})
     for file, foreign in pairs:
         found += _check_pairs(file.path, foreign)

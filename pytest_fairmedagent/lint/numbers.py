@@ -8,23 +8,29 @@ from collections.abc import Iterator, Sequence
 from pytest_fairmedagent.domain import Vignette
 from pytest_fairmedagent.lint.doses import DOSES
 from pytest_fairmedagent.lint.finding import Hit
+from pytest_fairmedagent.lint.frequency import frequencies
 from pytest_fairmedagent.lint.quantities import (
     Quantity,
     continues,
     doses,
+    in_words,
     measured,
     pressures,
     scores_of_ten,
+    strange_unit,
     temperatures,
 )
 from pytest_fairmedagent.lint.ranges import LABS, VITALS, Measure
+from pytest_fairmedagent.lint.spelled import value_of
 from pytest_fairmedagent.lint.texts import Piece
 from pytest_fairmedagent.lint.units import convert
 
 _FAHRENHEIT_FROM = 60.0  # no patient is this hot in C or this cold in F
 # g/dL; where the normal ranges of men (13.5 to 17.5) and women (12.0 to 15.5) overlap.
 _HEMOGLOBIN = (13.5, 15.5)
-_DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(
+    r"\d|\b(?:ten|eleven|twelve|\w+teen|\w+ty|hundred|thousand|daily|hourly|every)\b", re.IGNORECASE
+)
 
 
 def check_numbers(
@@ -35,7 +41,7 @@ def check_numbers(
     With `errors_only` what is merely implausible is not looked for, which is most of the work.
     """
     for piece in texts:
-        if not _DIGIT.search(piece.text):
+        if not _NUMBER.search(piece.text):
             continue
         found = _certain(piece.text) if errors_only else _in_text(piece.text)
         for rule, start, end, message, advice in found:
@@ -50,6 +56,10 @@ def check_numbers(
                 )
 
 
+_IN_WORDS = r"((?:[a-z]+[- ]){0,4}[a-z]+)"
+_PRESSURE_IN_WORDS = re.compile(
+    rf"\b(?:[Bb]lood pressure|BP)(?: of| is| was)? {_IN_WORDS} over {_IN_WORDS}(?= mm|[.,;]|$)"
+)
 _Found = tuple[str, int, int, str, str]
 
 
@@ -61,12 +71,15 @@ def _in_text(text: str) -> Iterator[_Found]:
         if name in VITALS:
             yield from _vital(text, quantity, VITALS[name])
         else:
-            yield from _lab(quantity, LABS[name])
+            yield from _lab(text, quantity, LABS[name])
+    yield from _in_words(text)
     yield from _certain(text)
     for quantity in scores_of_ten(text):
         if quantity.value > 10:
             yield _found("VG401", quantity, "expected 0 to 10", "Mend the score")
     yield from _doses(text)
+    for dose, words, expected in frequencies(text):
+        yield _found("VG407", dose, f"taken {words}, expected {expected}", "Mend dose or frequency")
 
 
 def _certain(text: str) -> Iterator[_Found]:
@@ -94,7 +107,32 @@ def _vital(text: str, quantity: Quantity, measure: Measure) -> Iterator[_Found]:
         yield _found("VG401", quantity, f"expected {low:g} to {high:g} {unit}", "Mend the value")
 
 
-def _lab(quantity: Quantity, measure: Measure) -> Iterator[_Found]:
+def _in_words(text: str) -> Iterator[_Found]:
+    """Yield what is wrong with numbers in words; they are held to their range alone."""
+    for quantity in in_words(text):
+        name = quantity.measure
+        measure = {**VITALS, **LABS}[name]
+        if name == "temperature" and quantity.unit:
+            yield from _temperature(quantity)
+            continue
+        spans = [measure.ranges[quantity.unit]] if quantity.unit in measure.ranges else []
+        if not any(low <= quantity.value <= high for low, high in spans or measure.ranges.values()):
+            rule = "VG401" if name in VITALS else "VG405"
+            low, high = (spans or list(measure.ranges.values()))[0]
+            yield _found(rule, quantity, f"{name}, expected {low:g} to {high:g}", "Mend the value")
+    for hit in _PRESSURE_IN_WORDS.finditer(text) if " over " in text else ():
+        systolic, diastolic = value_of(hit[1]), value_of(hit[2])
+        if systolic <= diastolic:
+            message = f"'{hit.group()}': systolic expected above diastolic"
+            yield "VG404", hit.start(), hit.end(), message, "Mend one of them"
+
+
+def _lab(text: str, quantity: Quantity, measure: Measure) -> Iterator[_Found]:
+    strange = "" if quantity.unit else strange_unit(text, quantity.end)
+    if strange:
+        units = ", ".join(filter(None, measure.ranges)) or "no unit"
+        yield _found("VG405", quantity, f"unit {strange}, expected {units}", "Mend value or unit")
+        return
     if quantity.unit and quantity.unit not in measure.ranges:
         ways = [u for u in measure.ranges if convert(1, quantity.unit, u, quantity.measure)]
         if ways:

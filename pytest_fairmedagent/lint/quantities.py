@@ -9,9 +9,11 @@ from functools import lru_cache
 
 from pytest_fairmedagent.lint.doses import DOSES
 from pytest_fairmedagent.lint.ranges import LABS, VITALS
+from pytest_fairmedagent.lint.spelled import spelled
 from pytest_fairmedagent.lint.units import SAME, unit_of
 
-NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
+# "1,500" and "1,500.5" have thousands; "8,5" and "38,25" a decimal comma.
+NUMBER = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:[.,]\d+)?)"
 # Longest first, so that "mg" is not read out of "mg/dL".
 _UNIT = "|".join(re.escape(unit) for unit in sorted(SAME, key=len, reverse=True))
 _UNIT_AFTER = re.compile(rf"\s*({_UNIT})(?![\w/^])", re.IGNORECASE)
@@ -33,7 +35,10 @@ class Quantity:
 
 
 def number(text: str) -> float:
-    return float(text.replace(",", ""))
+    """Return the value of a number as it is written, with a decimal point or a decimal comma."""
+    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", text):
+        return float(text.replace(",", ""))
+    return float(text.replace(",", "."))
 
 
 @lru_cache(maxsize=1)
@@ -52,12 +57,17 @@ def _measures() -> tuple[re.Pattern[str], dict[str, str]]:
 _SHORT = {"sodium", "potassium", "heart_rate", "respiratory_rate", "ph", "alt", "ast", "ck"}
 
 
-def measured(text: str) -> Iterator[Quantity]:
-    """Yield the vitals and laboratory values of a text, blood pressures apart.
+@lru_cache(maxsize=4096)
+def measured(text: str) -> tuple[Quantity, ...]:
+    """Return the vitals and laboratory values of a text, blood pressures apart.
 
     A list such as "sodium 134, potassium 4.9, bicarbonate 16 mmol/L" gives a unit to its last value
     alone; the others come without one. So does the first number of "124 to 110/min".
     """
+    return tuple(_measured(text))
+
+
+def _measured(text: str) -> Iterator[Quantity]:
     pattern, groups = _measures()
     place = 0
     while hit := pattern.search(text, place):
@@ -77,6 +87,52 @@ def measured(text: str) -> Iterator[Quantity]:
             hit.end(),
             hit.group(),
         )
+
+
+# A unit that is none of ours: "mg/m", "x10^9/mL".
+_STRANGE_UNIT = re.compile(r"\s*((?:x ?10\^?\d+|[A-Za-zµμ]{1,6})/[A-Za-zµμ]{1,3})\b(?!/)")
+
+
+def strange_unit(text: str, end: int) -> str:
+    """Return a unit after a number that is no unit of the tables; "" for none."""
+    hit = _STRANGE_UNIT.match(text, end)
+    return hit[1] if hit and not unit_of(hit[1]) else ""
+
+
+@lru_cache(maxsize=1)
+def _named_before() -> re.Pattern[str]:
+    measures = {**VITALS, **LABS}
+    names = (
+        f"(?P<{name}>{measure.words if name in _SHORT else f'(?i:{measure.words})'})"
+        for name, measure in measures.items()
+    )
+    return re.compile(rf"\b(?:{'|'.join(names)})(?:,? (?:of|is|was|at|about|now|reads))*:? $")
+
+
+_LARGE = re.compile(r"hundred|thousand|(?:teen|[efhnrx]ty)\b|\b(?:ten|eleven|twelve)\b", re.I)
+_OUT_OF_TEN = re.compile(r"\s*(?:out of|of|/) ?(?:ten|10)\b", re.IGNORECASE)
+_DEGREES = re.compile(r"\s*degrees? (C|F|[Cc]elsius|[Ff]ahrenheit)\b")
+
+
+def in_words(text: str) -> Iterator[Quantity]:
+    """Yield the vitals, laboratory values, temperatures and scores whose number is in words."""
+    if not _LARGE.search(text):
+        return  # small numbers in words are those of days and doses
+    for value, start, end in spelled(text):
+        written = text[start:end]
+        if _OUT_OF_TEN.match(text, end):
+            yield Quantity("pain_score", value, "/10", start, end, written)
+            continue
+        degrees = _DEGREES.match(text, end)
+        if degrees:
+            yield Quantity("temperature", value, degrees[1][0].upper(), start, end, written)
+            continue
+        named = _named_before().search(text[max(0, start - 48) : start])
+        if named and named.lastgroup:
+            unit = _UNIT_AFTER.match(text, end)
+            yield Quantity(
+                named.lastgroup, value, unit_of(unit[1]) if unit else "", start, end, written
+            )
 
 
 def continues(text: str, end: int) -> bool:
@@ -133,8 +189,13 @@ _DOSE = re.compile(
 _LONG_WORD = re.compile(r"[a-z]{5,}")
 
 
-def doses(text: str) -> Iterator[Quantity]:
-    """Yield the single doses of known drugs; a combination gives one for each known part."""
+@lru_cache(maxsize=4096)
+def doses(text: str) -> tuple[Quantity, ...]:
+    """Return the single doses of known drugs; a combination gives one for each known part."""
+    return tuple(_doses(text))
+
+
+def _doses(text: str) -> Iterator[Quantity]:
     if DOSES.keys().isdisjoint(_LONG_WORD.findall(text.lower())):
         return  # the pattern of all drugs is slow
     for hit in _DOSE.finditer(text):

@@ -33,6 +33,12 @@ _RULES = (
     Rule("VG220", WARNING, "no result is computed from age, sex or race"),
     Rule("VG221", WARNING, "no value has a limit that depends on sex between it and normal"),
     Rule("VG222", ERROR, "nothing identifies anyone: no date, number, address or record id"),
+    Rule("VG223", ERROR, "no custody in frozen text"),
+    Rule("VG224", ERROR, "no body weight in frozen text, as far as the descriptors state one"),
+    Rule(
+        "VG225", ERROR, "no psychiatric label in frozen text, as far as the descriptors state one"
+    ),
+    Rule("VG226", WARNING, "no text contradicts an arm, unless that is registered"),
     # Workmanship of a case.
     Rule("VG301", WARNING, "the id is the name of the file"),
     Rule("VG302", WARNING, "a narrative has 120 to 220 words in every variant"),
@@ -47,6 +53,11 @@ _RULES = (
     Rule("VG311", WARNING, "a reference work-up is stated, and leaves something that is excess"),
     Rule("VG312", ERROR, "no slot is left unfilled in what is rendered"),
     Rule("VG313", WARNING, "the guideline is named, and was published by now"),
+    Rule("VG314", ERROR, "no character that is not seen, or that passes for another"),
+    Rule("VG315", WARNING, "narrative, parts and results are whole sentences"),
+    Rule("VG316", WARNING, "a result has at most 30 words"),
+    Rule("VG317", WARNING, "no word labels or judges the patient"),
+    Rule("VG318", WARNING, "a case is in English, or somebody has read it"),
     # Numbers.
     Rule("VG401", WARNING, "vitals lie where a living adult's do"),
     Rule("VG402", WARNING, "vitals have units"),
@@ -54,6 +65,9 @@ _RULES = (
     Rule("VG404", ERROR, "systolic pressure is above diastolic pressure"),
     Rule("VG405", WARNING, "laboratory values are possible in their unit"),
     Rule("VG406", WARNING, "single doses are in use"),
+    Rule("VG407", WARNING, "a drug is taken as often, and as much a day, as it is in use"),
+    Rule("VG408", WARNING, "a result is that of its order"),
+    Rule("VG409", WARNING, "two places that state a side state the same one"),
     # Pools.
     Rule("VG501", WARNING, "the values of a pool lie in one clinical class"),
     Rule("VG502", WARNING, "unit styles of a pool state the same value"),
@@ -73,9 +87,15 @@ _RULES = (
     Rule("SW102", ERROR, "a swap leaves nothing of what it replaces"),
     Rule("SW103", ERROR, "a line does not mix the words of two sexes"),
     Rule("SW104", ERROR, "a swap changes one attribute, unless registered as an intersection"),
-    Rule("SW105", ERROR, "a sham says nothing of who the patient is"),
+    Rule("SW105", ERROR, "a control says nothing of who the patient is or what care they get"),
     Rule("SW106", ERROR, "no two conditions have the same line"),
     Rule("SW107", ERROR, "a descriptor is one line without slots or canary"),
+    Rule("SW108", WARNING, "the words that a swap puts in are spelled as they are known"),
+    Rule("SW109", WARNING, "a swap makes an adult of 18 to 110 years"),
+    Rule("SW110", WARNING, "a swap names people with respect"),
+    Rule("SW111", ERROR, "a paraphrase says what the reference says, no more and no less"),
+    Rule("SW112", WARNING, "a name of a roster is one of its group and gender"),
+    Rule("SW113", WARNING, "the names at one place of the rosters are alike in length"),
     # Ready pairs, and descriptors of a case's own.
     Rule("PR101", ERROR, "a pair differs in one attribute, unless registered as an intersection"),
     Rule("PR102", ERROR, "the two texts of a pair differ"),

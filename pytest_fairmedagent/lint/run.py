@@ -20,6 +20,7 @@ def refuse_unsound(
     spec: str,
     base: Path,
     swaps: Path | None = None,
+    columns: str = "",
 ) -> None:
     """Raise FileFormatError, with file and line, for cases or swaps that break a rule of weight.
 
@@ -29,7 +30,7 @@ def refuse_unsound(
     """
     hits = check_run(list(vignettes.values()), catalogue)
     if hits:
-        raise FileFormatError(_told(hits, vignettes, _origins(hits, spec, base, swaps)))
+        raise FileFormatError(_told(hits, vignettes, _origins(hits, spec, base, swaps, columns)))
 
 
 def _told(hits: list[Hit], vignettes: Mapping[str, Vignette], origins: Mapping[str, Origin]) -> str:
@@ -40,7 +41,9 @@ def _told(hits: list[Hit], vignettes: Mapping[str, Vignette], origins: Mapping[s
     return "\n  also: ".join(lines)
 
 
-def _origins(hits: list[Hit], spec: str, base: Path, swaps: Path | None) -> dict[str, Origin]:
+def _origins(
+    hits: list[Hit], spec: str, base: Path, swaps: Path | None, columns: str
+) -> dict[str, Origin]:
     """Return where the cases of hits come from. Files are read again: nobody waits for a fault."""
     from pytest_fairmedagent.files.foreign import Foreign
     from pytest_fairmedagent.files.validate import validate
@@ -51,7 +54,7 @@ def _origins(hits: list[Hit], spec: str, base: Path, swaps: Path | None) -> dict
     paths = [base / n if n != "shipped" and (base / n).exists() else shipped for n in names]
     wanted = {hit.case for hit in hits}
     found = {"": Origin(swaps or shipped / "swaps.toml")}
-    for file in validate(list(dict.fromkeys(paths))):
+    for file in validate(list(dict.fromkeys(paths)), columns):
         lines = file.found.lines if isinstance(file.found, Foreign) else {}
         for vignette in file.vignettes:
             if vignette.id in wanted:

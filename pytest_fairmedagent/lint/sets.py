@@ -14,6 +14,7 @@ _SHINGLE = 5  # words
 # of vitals and headings); a retold case shares most of them.
 _MOST_SHARED = 0.25
 _MOST_RESULTS = 0.5
+_LEAST_WORDS = 50  # of a text that can be like another
 _CANARY = re.compile(r"canary|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)
 
 
@@ -99,6 +100,8 @@ def check_likeness(vignettes: Sequence[Vignette]) -> Iterator[Hit]:
 
 def _shingles(vignette: Vignette) -> set[Hashable]:
     words = re.findall(r"[a-z]+", vignette.narrative.lower())
+    if len(words) < _LEAST_WORDS:
+        return set()  # the frame of the vital signs would be most of what a short text has
     return {tuple(words[i : i + _SHINGLE]) for i in range(len(words) - _SHINGLE + 1)}
 
 

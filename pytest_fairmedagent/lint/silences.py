@@ -48,6 +48,6 @@ def _faults(silence: Silence, *, used: bool) -> Iterator[tuple[str, str, str]]:
     if len(silence.reason.split()) < _LEAST_WORDS:
         message = f"{silence.rule} is silenced with the reason {silence.reason!r}"
         yield "VG902", message, "Say why the finding is no fault of the case"
-    if not used:
+    if not used and not silence.everywhere:
         about = f" matching {silence.match!r}" if silence.match else ""
         yield "VG901", f"{silence.rule}{about} is silenced and finds nothing", "Remove the silence"

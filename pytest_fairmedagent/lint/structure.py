@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from pytest_fairmedagent.domain import Vignette
 from pytest_fairmedagent.domain.band import SCALES
-from pytest_fairmedagent.domain.vignette import PATIENT, SLOT
 from pytest_fairmedagent.lint.finding import Hit, Place
 from pytest_fairmedagent.lint.quantities import measured, pressures, temperatures
 
@@ -48,21 +47,6 @@ def check_structure(vignette: Vignette) -> Iterator[Hit]:
                 ("menu", index, "name"),
                 f"'{order.id}' and '{first}' of '{vignette.id}' are both called '{order.name}'",
                 "Rename one of them",
-            )
-    texts: dict[Place, str] = {("narrative",): vignette.narrative.replace(f"{{{PATIENT}}}", "")}
-    for index, order in enumerate(vignette.menu):
-        texts["menu", index, "name"] = order.name
-        texts["menu", index, "result"] = order.result
-    for index, pool in enumerate(vignette.pools):
-        texts["pool", index, "values"] = " ".join((*pool.values, *pool.parts))
-    for place, text in texts.items():
-        slot = SLOT.search(text)
-        if slot:
-            yield hit(
-                "VG312",
-                place,
-                f"{slot.group()} of '{vignette.id}' is rendered as it stands",
-                "Slots are filled in the narrative alone; write the value",
             )
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_fairmedagent.domain import Vignette
+from pytest_fairmedagent.domain.pronouns import PRONOUN_SLOTS
 from pytest_fairmedagent.domain.vignette import PATIENT, fill
 from pytest_fairmedagent.lint.finding import Place
 
+_PRONOUN = re.compile(rf"\{{(?:{'|'.join(sorted(PRONOUN_SLOTS))})\}}")
 _CONTEXT = 80  # characters round a pool value that are read with it
 
 
@@ -50,4 +53,4 @@ def pieces(vignette: Vignette) -> Iterator[Piece]:
 
 def _bare(text: str) -> str:
     """Return the text without the descriptor's slot, which says nothing by itself."""
-    return text.replace(f"{{{PATIENT}}}", "patient")
+    return _PRONOUN.sub("patient", text.replace(f"{{{PATIENT}}}", "patient"))

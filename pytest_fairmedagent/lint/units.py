@@ -37,7 +37,8 @@ _FACTORS: Mapping[tuple[str, str], float] = {
     ("mcg", "g"): 1e-6, ("lb", "kg"): 0.45359, ("mL", "L"): 0.001, ("ms", "s"): 0.001,
     ("min", "h"): 1 / 60, ("h", "d"): 1 / 24, ("min", "d"): 1 / 1440, ("d", "w"): 1 / 7,
     ("h", "w"): 1 / 168, ("/uL", "x10^9/L"): 0.001, ("ng/L", "pg/mL"): 1.0,
-    ("ng/mL", "ng/L"): 1000.0, ("mg/dL", "mg/L"): 10.0, ("g/dL", "mg/dL"): 1000.0,
+    ("ng/mL", "ng/L"): 1000.0, ("ng/mL", "pg/mL"): 1000.0, ("mg/L", "mcg/mL"): 1.0,
+    ("mg/dL", "mg/L"): 10.0, ("g/dL", "mg/dL"): 1000.0,
 }  # fmt: skip
 
 # mg/dL of one mmol/L, by measure: the molar mass divided by ten (glucose 180.16 g/mol, lactate

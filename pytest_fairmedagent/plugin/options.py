@@ -14,8 +14,13 @@ NOT_ASKED_FOR = (
 # name, metavar (None for a switch), what it does
 _OPTIONS = (
     ("vignettes", "PATHS", "vignette files, folders or ids of shipped ones, comma-separated"),
+    ("columns", "A=B,...", "what a CSV or JSON Lines file calls its columns, as text=Vignette"),
     ("variants", "N", "renderings of each vignette, which are one cluster (default 1)"),
-    ("swaps", "NAMES", "swaps or attributes to run, comma-separated; or a catalogue FILE.toml"),
+    (
+        "swaps",
+        "NAMES",
+        "swaps or attributes to run, comma-separated; or FILE.toml, minimal, full",
+    ),
     ("actions", "NAMES", "actions to run, comma-separated"),
     ("replicates", "R", "draws per arm and vignette"),
     ("plan", "FILE", "plan file that registers families before the run"),

@@ -61,7 +61,8 @@ class Selection:
     @cached_property
     def pairs(self) -> PairSet | None:
         """The ready pairs that the settings name; None where they name cases."""
-        return read_pair_set(self.settings.vignettes or "", self._config.invocation_params.dir)
+        base, columns = self._config.invocation_params.dir, self.settings.columns
+        return read_pair_set(self.settings.vignettes or "", base, columns)
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -114,11 +115,12 @@ class Selection:
         """Return the vignettes that a text such as `--fairmed-vignettes` names."""
         if spec not in self._read:  # many functions may name the same
             base = self._config.invocation_params.dir
-            if self.pairs is None and read_pair_set(spec, base) is not None:
+            columns = self.settings.columns
+            if self.pairs is None and read_pair_set(spec, base, columns) is not None:
                 raise PlanError(f"{spec!r} holds ready pairs: name them by --fairmed-vignettes")
-            chosen = select_vignettes(spec, base)
+            chosen = select_vignettes(spec, base, columns)
             swaps = self.settings.swaps_file or catalogue_of(self._plan_path)
-            refuse_unsound(chosen, self.catalogue, spec, base, swaps)
+            refuse_unsound(chosen, self.catalogue, spec, base, swaps, columns)
             if self.pairs is None:
                 check_registries(places_of(spec, base), self.catalogue, swaps)
             self._read[spec] = chosen

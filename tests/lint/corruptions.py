@@ -36,6 +36,14 @@ CUES = {
     "VG219": ["The left wrist is swollen.", "One finger is cut.", "The arm is weak."],
     "VG220": ["The eGFR is 62 mL/min.", "Peak flow 61% predicted.", "On the 90th percentile."],
     "VG222": ["MRN 448812.", "Call 555-201-4433.", "Admitted 2024-03-02."],
+    "VG223": ["Brought from jail.", "On parole.", "Arrested at noon."],
+    "VG226": ["Came in the own car.", "The front door was locked.", "There is a mortgage."],
+    "VG314": ["The pa\u200btient rests.", "\u0421alm now.", "Rests \u202enow."],
+    "VG317": ["A drug-seeker.", "Noncompliant.", "Claims to be in pain."],
+    "VG318": [
+        "Der Schmerz ist seit zwei Tagen nicht besser und wird bei jeder Bewegung stärker. " * 12
+    ],
+    "VG407": ["Takes losartan 50 mg ten times daily.", "Methotrexate 15 mg daily."],
     "VG312": ["Weighs {weight} kg.", "It is {severity}.", "See {chart}."],
     "VG401": ["Heart rate 412/min.", "SpO2 112% on air.", "GCS 17."],
     "VG402": ["Heart rate 84 now.", "Respiratory rate 18 at rest.", "BP 120/76 lying."],
@@ -61,6 +69,10 @@ def corruptions() -> Iterator[Corruption]:
             places = [in_narrative, in_result, in_order_name, in_pool]
             if rule == "VG312":  # in the narrative a slot without a pool is an error of format
                 places = [in_result, in_order_name]
+            if rule == "VG226":  # a result tells nothing of how somebody lives
+                places = [in_narrative, in_pool]
+            if rule == "VG318":  # the language is that of the narrative
+                places = [in_narrative]
             for place in places:
                 name = f"{rule} {place.__name__}: {sentence}"
                 yield Corruption(rule, name, _placed(place, sentence))
@@ -222,7 +234,7 @@ def no_guideline(text: str, rng: random.Random) -> str:
 
 
 def guideline_of_the_future(text: str, rng: random.Random) -> str:
-    return re.sub(r"year = \d{4} \}", "year = 2098 }", text)
+    return re.sub(r"year = \d{4}", "year = 2098", text)
 
 
 def other_id(text: str, rng: random.Random) -> str | None:
@@ -240,6 +252,29 @@ def silence_of_no_rule(text: str, rng: random.Random) -> str:
 def silence_without_a_reason(text: str, rng: random.Random) -> str:
     spoilt = text.replace("Background:", "It began in June. Background:", 1)
     return spoilt + '\n[[silence]]\nrule = "VG213"\nreason = "ok"\n'
+
+
+def narrative_cut_off(text: str, rng: random.Random) -> str:
+    return _narrative(text, lambda t: t.rsplit(" ", 2)[0])
+
+
+def result_of_forty_words(text: str, rng: random.Random) -> str | None:
+    return _one(r'^result = "(.*)"$', text, rng, 'result = "<1>' + " It is so." * 14 + '"')
+
+
+def results_swapped(text: str, rng: random.Random) -> str | None:
+    hits = [re.search(rf'^id = "{order}"\nname = ".*"\nresult = "(.*)"$', text, re.MULTILINE)
+            for order in ("ecg", "cbc")]  # fmt: skip
+    if not all(hits):
+        return None
+    one, other = (hit[1] for hit in hits)
+    return text.replace(f'"{one}"', '"\0"').replace(f'"{other}"', f'"{one}"').replace("\0", other)
+
+
+def other_side_of_the_examination(text: str, rng: random.Random) -> str | None:
+    return (
+        text.replace("The right flank is", "The left flank is") if "right flank" in text else None
+    )
 
 
 _WORKMANSHIP: tuple[tuple[str, Spoil], ...] = (
@@ -264,6 +299,10 @@ _WORKMANSHIP: tuple[tuple[str, Spoil], ...] = (
     ("VG311", all_orders_acceptable),
     ("VG313", no_guideline),
     ("VG313", guideline_of_the_future),
+    ("VG315", narrative_cut_off),
+    ("VG316", result_of_forty_words),
+    ("VG408", results_swapped),
+    ("VG409", other_side_of_the_examination),
     ("VG603", forty_times_the_words),
     ("VG604", tenfold_words),
     ("VG901", unused_silence),
