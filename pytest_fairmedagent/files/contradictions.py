@@ -16,7 +16,7 @@ CONTRADICTIONS = "contradictions.toml"
 SOURCE = "the text of the case"  # what a contradiction rests on, as its confounders say
 
 
-class EntryTable(Strict):
+class ContradictionTable(Strict):
     """`says` is what stands in the text, `swaps` the conditions under which it cannot be so."""
 
     vignette: Slug
@@ -27,7 +27,7 @@ class EntryTable(Strict):
 
 class ContradictionsFile(Strict):
     schema_version: Annotated[int, Field(alias="schema", ge=1, le=1)]
-    entry: Annotated[list[EntryTable], Field(default_factory=list)]
+    entry: Annotated[list[ContradictionTable], Field(default_factory=list)]
 
 
 def read_contradictions(path: Path) -> dict[str, tuple[Confounder, ...]]:

@@ -39,7 +39,8 @@ def test_what_comes_with_the_project_is_ok(fairmed):
     assert ran.status == 0
     assert "bad  " not in ran.out
     kinds = set(re.findall(r"^ok .*\((.*)\)$", ran.out, re.MULTILINE))
-    assert kinds == {"vignette", "swaps", "plan", "adjudicators", "confounding"}
+    known = {"vignette", "swaps", "plan", "adjudicators", "confounding", "contradictions"}
+    assert kinds == known
 
 
 def test_every_error_is_listed_with_file_and_line(fairmed, tmp_path):
