@@ -62,15 +62,13 @@ def cues(text: str) -> tuple[Cue, ...]:
         for m in _said(text)
         if m.entry.kind != WORDING
     ]
-    longest: dict[tuple[str, int], Cue] = {}
-    for cue in sorted(found, key=lambda c: c.start - c.end):
-        inside = any(
-            k == cue.kind and other.start <= cue.start and cue.end <= other.end
-            for (k, _), other in longest.items()
-        )
-        if not inside:
-            longest[cue.kind, cue.start] = cue
-    return tuple(sorted(longest.values(), key=lambda cue: (cue.start, cue.end)))
+    ends: dict[str, int] = {}
+    longest = []
+    for cue in sorted(found, key=lambda cue: (cue.start, -cue.end)):
+        if cue.end > ends.get(cue.kind, -1):
+            ends[cue.kind] = cue.end
+            longest.append(cue)
+    return tuple(longest)
 
 
 def undone(text: str, start: int, end: int) -> bool:

@@ -20,7 +20,9 @@ CATALOGUES = [read_swaps(SHIPPED / f"{name}.toml") for name in ("swaps", "minima
 
 
 def found(case, catalogue):
-    return [hit.message for hit in check_cases([case], catalogue) if hit.rule == "VG226"]
+    return [
+        hit.message for hit in check_cases([case], catalogue, n_variants=1) if hit.rule == "VG226"
+    ]
 
 
 @pytest.mark.parametrize("catalogue", CATALOGUES, ids=["swaps", "minimal", "full"])

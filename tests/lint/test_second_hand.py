@@ -19,9 +19,9 @@ FAULTS = run_path(str(Path(__file__).with_name("second_hand.py")))["faults"]
 @pytest.mark.parametrize("half", ["held_out", "tuned"])
 def test_nine_of_ten_planted_faults_are_found(half, tmp_path):
     faults = list(FAULTS(half))
-    drawn = random.Random(half).sample(faults, 40)
+    drawn = random.Random(half).sample(faults, 30)
     missed = [fault for fault in drawn if not fault.is_found(tmp_path)]
-    assert len(missed) <= 4, [f"{fault.kind}: {fault.says}" for fault in missed]
+    assert len(missed) <= 3, [f"{fault.kind}: {fault.says}" for fault in missed]
 
 
 def test_there_are_450_held_out_faults_of_at_least_30_kinds():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -98,3 +99,19 @@ def test_every_row_of_a_lexicon_has_a_source():
     for file in files:
         for key, rows in TomlFile(file).data.items():
             assert all(len(str(row["source"])) > 8 for row in rows), (file.name, key)
+
+
+@pytest.mark.parametrize("unit", ["he ", "left knee ", "apixaban 5 mg ", "a ", "[", "twenty-"])
+def test_the_time_grows_with_the_text_and_no_faster(unit, case):
+    """Four times the text takes at most nine times as long; a quadratic rule would take sixteen."""
+
+    def took(n, turn=0):
+        text = f"Seen {turn}. {unit * (n // len(unit))}."  # what was seen is remembered
+        start = time.process_time()
+        check_cases([replace(case, narrative=text)], PAYER, n_variants=1)
+        return time.process_time() - start
+
+    took(2000)
+    short = min(took(8000, turn) for turn in range(3))
+    long = min(took(32_000, turn) for turn in range(2))
+    assert long <= 9 * max(short, 0.02)
