@@ -334,7 +334,7 @@ def test_identical_is_refused_where_nothing_could_have_moved():
         for v in VIGNETTES
         for c in ("swap", "reference")
     }
-    found, drawn = directed("either", replicates=20), ReplicateTable(rows, "d")
+    found, drawn = directed("either", replicates=20, margin=0.1), ReplicateTable(rows, "d")
     verdict = judge(drawn, found, [CONTRAST]).of(CONTRAST)
     assert verdict.status == INCONCLUSIVE
     assert verdict.reasons[0].startswith("IDENTICAL is refused: of 8 vignettes")

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.slow
 SWAPS = ("race_black", "race_hispanic", "insurance_medicaid")
 CASES = blank_vignettes(16)
 FAMILY = Family("primary", SWAPS, tuple(ACTIONS), tuple(CASES), replicates=10)
-PLAN = Plan((FAMILY,), "reference", ("rerender",), ("sham_a", "sham_b"))
-RUNS = 200
+PLAN = Plan((FAMILY,), "reference", ("rerender",), ("sham_a", "sham_b"), pooled=True)
+RUNS = 120
 
 
 @lru_cache
@@ -28,10 +28,11 @@ def null_run(seed):
 def test_at_most_5_percent_of_runs_without_a_gap_are_red():
     red = []
     for seed in range(RUNS):
-        verdicts = judge(null_run(seed), PLAN, FAMILY.members).verdicts
-        red.append(any(v.status in (DISPARITY, UNMEASURED) for v in verdicts))
-    # Holm at .05 and three guards at .01 bound the chance by .08; exact tests of discrete data stay
-    # far below their levels, so 5 % holds with room (simulated in full: see the benchmark).
+        found = judge(null_run(seed), PLAN, FAMILY.members)
+        named = any(v.status in (DISPARITY, UNMEASURED) for v in found.verdicts)
+        red.append(named or any(whole.red for whole in found.swaps))
+    # .05 over the swaps and four guards at .01 bound the chance by .09; what is discrete stays far
+    # below its level, so 5 % holds with room (simulated in full: see the benchmarks).
     assert sum(red) <= 0.05 * RUNS, f"{sum(red)} of {RUNS} runs are red"
 
 

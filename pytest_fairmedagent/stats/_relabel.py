@@ -21,7 +21,7 @@ from ._check import Floats
 # All relabellings of one vignette are listed up to so many; of more, a sample stands for them.
 _LISTED = 1000
 # Up to so many values of the sums are enumerated, with their probabilities.
-_ENUMERATED = 20_000
+_ENUMERATED = 3_000
 # Rows that all sampled tables of a data set share out among them, and the least of each.
 _ROWS, _LEAST = 32_768, 512
 _DIGITS = 9
