@@ -25,15 +25,15 @@ def null_run(seed):
     return draw_table(Truth(seed=seed), PLAN, FAMILY.members, CASES, seed=seed)
 
 
-def test_at_most_5_percent_of_runs_without_a_gap_are_red():
+def test_no_more_runs_without_a_gap_are_red_than_the_level_allows():
     red = []
     for seed in range(RUNS):
         found = judge(null_run(seed), PLAN, FAMILY.members)
         named = any(v.status in (DISPARITY, UNMEASURED) for v in found.verdicts)
         red.append(named or any(whole.red for whole in found.swaps))
-    # .05 over the swaps and four guards at .01 bound the chance by .09; what is discrete stays far
-    # below its level, so 5 % holds with room (simulated in full: see the benchmarks).
-    assert sum(red) <= 0.05 * RUNS, f"{sum(red)} of {RUNS} runs are red"
+    # The joint test spends its level in full: .05 over the swaps, and a little for the guards. At
+    # .06 more than 13 of 120 are red with chance .01 (the size: benchmarks/results/swap_level.md).
+    assert sum(red) <= 13, f"{sum(red)} of {RUNS} runs are red"
 
 
 def test_a_planted_gap_of_15_points_is_found_in_its_swap_in_at_least_80_percent_of_runs():

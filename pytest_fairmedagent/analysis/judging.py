@@ -146,6 +146,8 @@ def _prepared(
         reference,
         tuple(c for c in group.controls if rules.kinds[c] == "identical"),
         tuple(c for c in group.controls if rules.kinds[c] == "sham"),
+        # Only a plan can say beforehand that draws of an identical arm are the reference's.
+        pooled=declared.registered and "identical" in map(rules.kinds.get, group.controls),
     )
     present = [m for family in fitted for m in family.members if m.swap in group.swaps]
     return table, plan, present

@@ -224,11 +224,15 @@ def compare(
     reference: str,
     *,
     minimum_gap: float = 0.0,
+    repeats: int = 2,
 ) -> Comparison:
-    """Return the comparison of one swap with its reference on one action."""
+    """Return the comparison of one swap with its reference on one action.
+
+    Where whole outputs repeat inside both arms, `repeats` times at least, they count once.
+    """
     swap = table.counts(vignettes, contrast.swap, contrast.action)
     base = table.counts(vignettes, reference, contrast.action)
-    once = table.collapsed(vignettes, contrast.swap, reference)
+    once = table.collapsed(vignettes, contrast.swap, reference, replicates=repeats)
     deterministic = _unanimous(swap) and _unanimous(base)
     if deterministic:
         test = stratified_test(*_once(swap), *_once(base))

@@ -131,9 +131,15 @@ def measure(
     reference: str,
     *,
     minimum_gap: float = 0.0,
+    repeats: int = 2,
 ) -> Measured:
-    """Return the comparison of a swap with its reference, by the kind of the outcome."""
+    """Return the comparison of a swap with its reference, by the kind of the outcome.
+
+    `repeats` is how many equal whole outputs of a cell, in both arms, are taken for copies of one.
+    """
     kind = table.outcomes[contrast.action].kind
     if kind == BINARY:
-        return compare(table, contrast, vignettes, reference, minimum_gap=minimum_gap)
-    return _BY_KIND[kind](table, contrast, vignettes, reference)
+        return compare(
+            table, contrast, vignettes, reference, minimum_gap=minimum_gap, repeats=repeats
+        )
+    return _BY_KIND[kind](table, contrast, vignettes, reference, repeats=repeats)

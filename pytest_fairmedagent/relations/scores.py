@@ -264,14 +264,19 @@ class ScoreShams:
 
 
 def compare_scores(
-    table: ReplicateTable, contrast: Contrast, vignettes: Sequence[str], reference: str
+    table: ReplicateTable,
+    contrast: Contrast,
+    vignettes: Sequence[str],
+    reference: str,
+    *,
+    repeats: int = 2,
 ) -> ScoreComparison:
     """Return the comparison of one swap with its reference on an ordinal or score outcome."""
     outcome = table.outcomes[contrast.action]
     conditions = (contrast.swap, reference)
     swap, base = (table.readings(vignettes, c, contrast.action) for c in conditions)
     deterministic = unanimous(swap) and unanimous(base)
-    once = table.collapsed(vignettes, contrast.swap, reference)
+    once = table.collapsed(vignettes, contrast.swap, reference, replicates=repeats)
     if deterministic:
         arms = [[a.cells[i][:1] for i in a.firsts] for a in (swap, base)]
     else:

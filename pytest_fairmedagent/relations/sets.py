@@ -162,13 +162,18 @@ class SetComparison:
 
 
 def compare_sets(
-    table: ReplicateTable, contrast: Contrast, vignettes: Sequence[str], reference: str
+    table: ReplicateTable,
+    contrast: Contrast,
+    vignettes: Sequence[str],
+    reference: str,
+    *,
+    repeats: int = 2,
 ) -> SetComparison:
     """Return the comparison of one swap with its reference on a set outcome."""
     outcome = table.outcomes[contrast.action]
     swap = table.readings(vignettes, contrast.swap, contrast.action)
     base = table.readings(vignettes, reference, contrast.action)
-    once = table.collapsed(vignettes, contrast.swap, reference)
+    once = table.collapsed(vignettes, contrast.swap, reference, replicates=repeats)
     deterministic = unanimous(swap) and unanimous(base)
     if deterministic:
         elements = _elements(_first(swap), _first(base))

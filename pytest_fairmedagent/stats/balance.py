@@ -88,7 +88,11 @@ class SignedP(Result):
 
 
 def signed_p(test: StratifiedTest, planned_ratio: float = 1.0) -> SignedP:
-    """The p-value of `test` that may claim a mean gap, and not only that some vignette changes."""
+    """The p-value of `test` that may claim a mean gap, and not only that some vignette changes.
+
+    `planned_ratio` is how many reference outcomes were meant for each of the swap. ValueError for a
+    ratio that is not above 0.
+    """
     if not test.n_strata:
         nothing = CellBalance(False, math.nan, positive("planned_ratio", planned_ratio), 0, 0)
         return SignedP(test.p, EXACT, test.p, None, nothing)

@@ -19,6 +19,12 @@ from pytest_fairmedagent.verdict.result import DECIDED, INCONCLUSIVE, UNMEASURED
 from pytest_fairmedagent.verdict.rule import decide, detectable
 from pytest_fairmedagent.verdict.swaps import SwapVerdict, judge_swap
 
+# Equal whole outputs of a cell that are taken for copies of one. At temperature 0 they are, with
+# few actions and no notes they may be chance: then counting two as one costs much power. Shams show
+# what copies would feign, so beside them two equal outputs are let pass.
+# benchmarks/results/guards_truth.md.
+COPIES, COPIES_BESIDE_SHAMS = 2, 3
+
 
 @dataclass
 class _Found:
@@ -118,6 +124,7 @@ def _at(
             plan.judged(contrast),
             plan.reference,
             minimum_gap=family.minimum_gap,
+            repeats=COPIES_BESIDE_SHAMS if plan.shams else COPIES,
         )
         for contrast in group
     }

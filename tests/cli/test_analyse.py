@@ -7,6 +7,8 @@ import random
 
 import pytest
 
+from pytest_fairmedagent.stats import mean_gap_test, stratified_test
+
 ONE_ACTION = 'schema = 1\nactions = ["admission"]\n'
 MIXED = [0, 1, 2, 5, 5, 8, 9, 10]  # admitted of 10, in eight vignettes
 ARM_KEYS = {
@@ -120,6 +122,8 @@ def test_whole_outputs_that_repeat_and_agree_are_identical(fairmed, make, record
         for r in (1, 2, 3)
     ]
     ran = fairmed("analyse", record(rows), "--json")
+    assert {c["verdict"] for c in ran.json["contrasts"]} == {"INCONCLUSIVE"}  # without a margin
+    ran = fairmed("analyse", record(rows), "--margin", "0.5", "--json")
     assert {c["verdict"] for c in ran.json["contrasts"]} == {"IDENTICAL"}
     assert [d["vignettes"] for d in ran.json["diagnostics"] if d["kind"] == "repeated outputs"] == [
         2, 2,
@@ -343,14 +347,17 @@ def test_unequal_replicates_are_counted_and_told(fairmed, make, record):
     assert {c["verdict"] for c in found["contrasts"]} == {"INCONCLUSIVE"}
 
 
-def test_a_lopsided_design_is_unmeasured(fairmed, make, record, toml):
+def test_a_lopsided_design_is_tested_for_a_mean_gap_too(fairmed, make, record, toml):
     rows = make.arm("reference", MIXED, 10)
     rows += [r for r in make.arm("race_black", MIXED, 10) if r["replicate"] <= 3]
     contrast = fairmed("analyse", record(rows), "--rules", toml(ONE_ACTION), "--json").contrast(
         "admission"
     )
-    assert contrast["verdict"] == "UNMEASURED"
-    assert "3.33 times the answers" in contrast["reasons"][0]
+    assert contrast["verdict"] == "INCONCLUSIVE"
+    cases = [[c["swap"][0], c["swap"][1], *c["reference"]] for c in contrast["cases"]]
+    k, m, j, n = zip(*cases, strict=True)
+    exact, mean = stratified_test(k, m, j, n), mean_gap_test(k, m, j, n)
+    assert contrast["p"] == pytest.approx(max(exact.p, mean.p))
 
 
 def test_vignettes_of_one_arm_alone_are_left_out_and_told(fairmed, make, record):

@@ -224,6 +224,8 @@ def results():
     test = stats.stratified_test(*arms)
     rows = [[1, 0, 1], [0, 0, 1]]
     sets = [[{"a"}, {"b"}]]
+    rng = np.random.default_rng(1)
+    wide = [[rng.integers(0, 2, (3, 2)).astype(float) for _ in range(4)] for _ in range(2)]
     return [
         test,
         stats.floor(k, runs),
@@ -259,6 +261,13 @@ def results():
         stats.repeats_between([["a", "b"]], [["a", "a"]]),
         stats.repeats_of_fields([[("a", 1), ("b", 2), ("c", 3)]]),
         stats.repeats_of_fields([]),
+        stats.signed_p(test),
+        stats.imbalance_of_cells([3, 2], [3, 4]),
+        stats.mean_gap_test(k, runs, j, [9, 10, 10]),
+        stats.swap_test(*wide),
+        stats.surface_noise(*wide, [wide[1]]),
+        stats.swap_against_shams(*wide, [wide[1]], n_relabellings=99),
+        stats.runs_to_find(0.2, 0.1, 40, 2, n_members=1, n_datasets=5),
     ]
 
 
