@@ -30,7 +30,7 @@ def judge(
 ) -> Judgement:
     """Return the verdict of every contrast in `present`.
 
-    Registered members that are not present enter Holm with p = 1, so running fewer can only make a
+    Registered members that are not present count with p = 1, so running fewer can only make a
     verdict more cautious. `earlier` is what was said of these draws before: it decides at which
     level they are looked at now, and what may be claimed. `ended_at` are the whole rounds of a run
     that had to end before its plan.
