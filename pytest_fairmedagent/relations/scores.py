@@ -16,6 +16,7 @@ from pytest_fairmedagent.relations.words import amount, number
 from pytest_fairmedagent.stats import (
     MEAN,
     SUPERIORITY,
+    Rule,
     ScoreTest,
     identical_bound,
     score_test,
@@ -121,9 +122,9 @@ class ScoreComparison:
 
     hull = interval
 
-    def detectable(self, alpha: float, n_members: int, power: float) -> float:
-        """Return the gap that is found with this power at alpha / n_members."""
-        quantile = self.test.quantile(alpha / (2 * n_members))
+    def detectable(self, rule: Rule, power: float) -> float:
+        """Return the gap that is found with this power at the level of one outcome."""
+        quantile = self.test.quantile(rule.level / (2 * rule.n_actions))
         return (quantile + NormalDist().inv_cdf(power)) * self.test.error()
 
     def own_guard(self, table: ReplicateTable, shams: Sequence[str]) -> ScoreShams | None:

@@ -11,6 +11,7 @@ from pytest_fairmedagent.domain import Contrast, Readings, ReplicateTable
 from pytest_fairmedagent.relations.scores import alike, unanimous
 from pytest_fairmedagent.relations.words import number, p_value
 from pytest_fairmedagent.stats import (
+    Rule,
     StratifiedTest,
     gap_interval,
     holm,
@@ -137,7 +138,7 @@ class SetComparison:
         ends = [element.interval(confidence) for element in self.elements]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
-    def detectable(self, alpha: float, n_members: int, power: float) -> None:
+    def detectable(self, rule: Rule, power: float) -> None:
         """None: it hangs on how often each member is placed."""
 
     def own_guard(self, table: ReplicateTable, shams: Sequence[str]) -> None:

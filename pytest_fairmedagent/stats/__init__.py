@@ -51,6 +51,7 @@ from .odds import OddsRatio, odds_ratio
 from .omnibus import SwapTest, swap_test
 from .operating import Operating, logit_shift, rate_law, simulate_plan
 from .planning import (
+    Rule,
     effective_pairs,
     pairs_for_gap,
     power_of_gap,
@@ -75,6 +76,7 @@ from .serial import (
     runs_test,
 )
 from .sets import ElementTest, SetContrast, set_contrast
+from .sight import gap_in_sight, replicates_to_find, replicates_to_rule_out
 from .signflip import SignFlip, sign_flip_test, standardised_differences
 from .surface import SurfaceNoise, surface_noise
 from .votes import VoteFloor, pass_hat_k, rarefied_flags, vote_cell, vote_floor
@@ -87,7 +89,6 @@ __all__ = [
     "ArityMatched",
     "ArmRepeats",
     "CellBalance",
-    "Design",
     "EProcess",
     "ElementTest",
     "Equivalence",
@@ -107,6 +108,7 @@ __all__ = [
     "Operating",
     "PercentileIntervals",
     "PooledFloor",
+    "Rule",
     "RunsTest",
     "RunsToFind",
     "ScoreTest",
@@ -123,7 +125,6 @@ __all__ = [
     "arity_matched",
     "benjamini_hochberg",
     "chance_to_certify_all",
-    "cheapest_design",
     "close_over_means",
     "collapse_unanimous",
     "confidence_sequence",
@@ -141,6 +142,7 @@ __all__ = [
     "floor_difference",
     "futility",
     "gap_change_test",
+    "gap_in_sight",
     "gap_interval",
     "group_sequential",
     "guard_rejections",
@@ -177,6 +179,8 @@ __all__ = [
     "repeats_of_fields",
     "replicates_of",
     "replicates_to_certify_all",
+    "replicates_to_find",
+    "replicates_to_rule_out",
     "rounds_evidence",
     "run_evidence",
     "runs_test",
@@ -194,7 +198,6 @@ __all__ = [
     "spending_levels",
     "standardised_differences",
     "stratified_test",
-    "stratified_wilcoxon",
     "stratum_gaps",
     "surface_noise",
     "surface_share",
