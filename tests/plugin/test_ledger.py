@@ -97,7 +97,7 @@ def test_the_same_draws_under_another_plan_claim_nothing(
 ) -> None:
     always = ("--fairmed-replicates=4", "--fairmed-report=out.json")
     pytester.makepyfile(first)
-    before = gate(*always, "--fairmed-alpha=1e-12", "--fairmed-margin=0.01", model=model)
+    before = gate(*always, "--fairmed-alpha=1e-6", "--fairmed-margin=0.01", model=model)
     assert before.parseoutcomes().keys() == {"inconclusive"}
     pytester.makepyfile(after)
     again = gate(*always, *options, model=model)
