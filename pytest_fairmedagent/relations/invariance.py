@@ -11,7 +11,6 @@ from pytest_fairmedagent.relations.words import number
 from pytest_fairmedagent.stats import (
     Excess,
     Floor,
-    Rule,
     ShamGuard,
     SignedP,
     StratifiedTest,
@@ -26,6 +25,7 @@ from pytest_fairmedagent.stats import (
     stratified_test,
     zero_floor_upper,
 )
+from pytest_fairmedagent.stats.planning import Rule
 
 
 @dataclass(frozen=True)

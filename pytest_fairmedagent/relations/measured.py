@@ -9,7 +9,7 @@ from pytest_fairmedagent.domain import BINARY, ORDINAL, SCORE, SET, Contrast, Re
 from pytest_fairmedagent.relations.invariance import compare
 from pytest_fairmedagent.relations.scores import compare_scores
 from pytest_fairmedagent.relations.sets import compare_sets
-from pytest_fairmedagent.stats import Rule
+from pytest_fairmedagent.stats.planning import Rule
 
 
 class Arm(Protocol):

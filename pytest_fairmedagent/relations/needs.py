@@ -12,12 +12,12 @@ from pytest_fairmedagent.domain import Family, Plan
 from pytest_fairmedagent.relations.certify import KINDS, ratio_of
 from pytest_fairmedagent.relations.evidence import E
 from pytest_fairmedagent.stats import (
-    Rule,
     effective_pairs,
     replicates_to_find,
     replicates_to_rule_out,
     smallest_detectable_gap,
 )
+from pytest_fairmedagent.stats.planning import Rule
 
 POWER = 0.8
 

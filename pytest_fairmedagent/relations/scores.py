@@ -16,12 +16,12 @@ from pytest_fairmedagent.relations.words import amount, number
 from pytest_fairmedagent.stats import (
     MEAN,
     SUPERIORITY,
-    Rule,
     ScoreTest,
     identical_bound,
     score_test,
     stratum_gaps,
 )
+from pytest_fairmedagent.stats.planning import Rule
 
 N_RESAMPLES = 9999  # where the relabellings are too many to be listed
 

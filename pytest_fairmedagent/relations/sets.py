@@ -11,7 +11,6 @@ from pytest_fairmedagent.domain import Contrast, Readings, ReplicateTable
 from pytest_fairmedagent.relations.scores import alike, unanimous
 from pytest_fairmedagent.relations.words import number, p_value
 from pytest_fairmedagent.stats import (
-    Rule,
     StratifiedTest,
     gap_interval,
     holm,
@@ -20,6 +19,7 @@ from pytest_fairmedagent.stats import (
     signed_p,
     stratified_test,
 )
+from pytest_fairmedagent.stats.planning import Rule
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,6 @@ from .odds import OddsRatio, odds_ratio
 from .omnibus import SwapTest, swap_test
 from .operating import Operating, logit_shift, rate_law, simulate_plan
 from .planning import (
-    Rule,
     effective_pairs,
     pairs_for_gap,
     power_of_gap,
@@ -108,7 +107,6 @@ __all__ = [
     "Operating",
     "PercentileIntervals",
     "PooledFloor",
-    "Rule",
     "RunsTest",
     "RunsToFind",
     "ScoreTest",

@@ -13,7 +13,7 @@ from pytest_fairmedagent.relations.invariance import Comparison
 from pytest_fairmedagent.relations.measured import Measured
 from pytest_fairmedagent.relations.needs import POWER, Needs, at_look, needs
 from pytest_fairmedagent.relations.words import amount, p_value
-from pytest_fairmedagent.stats import Rule
+from pytest_fairmedagent.stats.planning import Rule
 from pytest_fairmedagent.verdict.directed import OPPOSITE_ALPHA
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ import math
 import pytest
 
 from pytest_fairmedagent.stats import (
-    Rule,
     effective_pairs,
     gap_in_sight,
     power_to_certify,
@@ -13,6 +12,7 @@ from pytest_fairmedagent.stats import (
     replicates_to_rule_out,
     smallest_detectable_gap,
 )
+from pytest_fairmedagent.stats.planning import Rule
 
 CI = Rule(0.05, 3, 6, 2.0, "fixed")
 SINGLE = Rule(0.05, 1, 1, 1.0, "fixed")
