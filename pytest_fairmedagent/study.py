@@ -156,6 +156,7 @@ class Study:
                 self._present,
                 earlier=earlier,
                 ended_at=_ended_at(self.info),
+                settled=self.info.sized.get("replicates"),
             )
             self._give([*self._judgement.swaps, *self._judgement.verdicts])
             starts = self.info.starts if self._book is None else self._book.starts()

@@ -137,7 +137,7 @@ def test_levels_are_tested_on_how_much_more_often_one_is_higher():
     assert "net superiority +0.38 [" in found.headline
     assert "floor 0.750 (pairs within arms that differ)" in found.headline
     assert "mean difference +0.5 levels, not tested; p is of the net superiority" in found.explain()
-    assert comparison.detectable(0.05, 1, 0.8) == pytest.approx(
+    assert comparison.detectable(found.rule, 0.8) == pytest.approx(
         (comparison.test.quantile(0.025) + 0.8416212) * comparison.test.error()
     )
 

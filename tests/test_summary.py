@@ -36,21 +36,38 @@ def test_it_says_what_could_have_been_seen_and_what_would_be_needed(record):
     text = " ".join(" ".join(summary_lines(record)).split())
     assert "smaller ones would have passed unseen" in text or "no gap at all" in text
     sought = [c for c in record["contrasts"] if c["verdict"] == "INCONCLUSIVE"]
-    most = max(c["pairs_to_find"] for c in sought)
-    assert f"takes {most:.0f} replicate pairs each (here 12)" in text
-    assert f"--fairmed-replicates={-(-most // 4):.0f} with 4 vignettes" in text
+    most = max(c["replicates_to_find"] for c in sought)
+    assert "in every inconclusive contrast (here 3 replicates)" in text
+    assert (
+        f"to find a gap of 0.1 in one action takes {most:.0f} replicates of 4 vignettes, "
+        f"--fairmed-replicates={most:.0f}" in text
+    )
+    assert "rule out" not in text  # nothing without a margin
 
 
-def test_the_pairs_that_it_names_have_the_power_that_it_says(record):
+def test_to_find_and_to_rule_out_are_two_numbers(record):
+    for contrast in record["contrasts"]:
+        contrast |= {"margin": 0.1, "replicates_to_find": 50.0, "replicates_to_rule_out": 30.0}
+    text = " ".join(" ".join(summary_lines(record)).split())
+    assert "takes 50 replicates of 4 vignettes, --fairmed-replicates=50" in text
+    assert "rule out gaps beyond ±0.1 takes 30 replicates of 4 vignettes" in text
+    record["contrasts"][0]["replicates_to_find"] = None
+    text = " ".join(" ".join(summary_lines(record)).split())
+    assert "in one action no number of replicates is enough with 4 vignettes" in text
+
+
+def test_the_replicates_that_it_names_have_the_power_that_it_says(record):
     for contrast in record["contrasts"]:
         if contrast["floor"]:
             power = power_of_gap(
                 contrast["gap_sought"],
                 contrast["floor"],
-                contrast["pairs_to_find"],
+                4 * contrast["replicates_to_find"],
+                n_vignettes=4,
                 n_members=contrast["family_size"],
+                n_actions=len(ACTIONS),
             )
-            assert power == pytest.approx(0.8, abs=1e-6)
+            assert power == pytest.approx(0.8, abs=0.04)
 
 
 def test_every_contrast_stands_in_it_with_its_numbers(record):

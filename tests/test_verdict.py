@@ -181,7 +181,37 @@ class TestInconclusive:
         assert found.status == INCONCLUSIVE
         text = found.explain()
         assert f"gaps below {found.detectable:.2f} would pass unseen" in text
-        assert "replicate pairs" in text
+        needs = found.needs
+        assert (
+            f"a gap of 0.02 in one action is found with {needs.find:.0f} replicates; "
+            f"to rule out gaps beyond ±0.02 takes {needs.rule_out:.0f} replicates" in text
+        )
+
+    def test_what_it_needs_is_by_the_rule_that_decides(self):
+        wide = replace(FAMILY, actions=tuple(ACTIONS), swaps=("swap", "b", "c"), margin=0.05)
+        cells = {"reference": REFERENCE, "swap": REFERENCE, "again": REFERENCE}
+        plain = verdict(table(**cells), replace(PLAN, families=(wide,)))
+        pooling = Plan((wide,), "reference", ("again",), pooled=True)
+        pooled = verdict(table(**cells), pooling)
+        assert pooled.needs.find < plain.needs.find  # a reference of twice the draws
+        assert pooled.needs.rule_out < plain.needs.rule_out
+        assert pooled.detectable < plain.detectable
+        looks = verdict(table(**cells), replace(pooling, sequential="gs"))
+        assert looks.needs.find > pooled.needs.find
+        beyond = replace(pooling, families=(replace(wide, minimum_gap=0.1),))
+        found = verdict(table(**cells), beyond)
+        assert found.gap_sought == pytest.approx(0.15)
+        assert found.detectable > pooled.detectable + 0.1
+
+    def test_replicates_that_a_first_leg_settled_were_never_to_be_more(self):
+        plan = Plan((replace(FAMILY, replicates=40),), "reference", first_leg=4, certify=0.8)
+        found = table(reference=REFERENCE, swap=REFERENCE)
+        line = verdict(found, plan, ended_at=R, settled=R).headline
+        assert f"with {R} replicates, settled by the first leg" in line
+        assert "of 40" not in line
+        short = verdict(found, plan, ended_at=R, settled=17).headline
+        assert f"after {R} of 17 replicates" in short
+        assert f"after {R} of 40 replicates" in verdict(found, plan, ended_at=R).headline
 
     def test_a_check_that_could_not_fail_says_so(self):
         quiet = [0] * (V - 1) + [1]

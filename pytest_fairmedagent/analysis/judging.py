@@ -20,6 +20,7 @@ from pytest_fairmedagent.domain import Contrast, Family, Plan, ReplicateTable, T
 from pytest_fairmedagent.files.rules import Rules
 from pytest_fairmedagent.relations.evidence import evidence
 from pytest_fairmedagent.relations.invariance import Comparison, compare
+from pytest_fairmedagent.relations.needs import rule_of
 from pytest_fairmedagent.verdict import UNMEASURED, Judgement, SwapVerdict, Verdict, judge
 
 _ABSENT = Trajectory({}, {"trial": "not in the file"})
@@ -223,7 +224,8 @@ def _unmeasured(
             if member.swap != stray.swap:
                 continue
             comparison = compare(table, member, vignettes, reference)
-            shown = evidence(table, comparison, family, Plan((family,), reference))
+            plan = Plan((family,), reference)
+            shown = evidence(table, comparison, family, plan)
             verdict = Verdict(
                 UNMEASURED,
                 member,
@@ -232,7 +234,7 @@ def _unmeasured(
                 shown,
                 family.replicates,
                 1.0,
-                None,
+                rule_of(plan, family),
                 (stray.reason,),
             )
             judged.append(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 
+from pytest_fairmedagent.domain.level import LEVELS, is_level
+
 
 def level(text: str) -> float:
-    """Return a number above 0 and below 0.5, as the level of a test has to be."""
+    """Return a number that can be the level of a test."""
     number = share(text)
-    if number >= 0.5:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0 and below 0.5")
+    if not is_level(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {LEVELS}")
     return number
 
 

@@ -31,6 +31,7 @@ def plan_lifetime(gap: float, gate: Gate, design: Design, n_shams: int) -> tuple
         design.replicates,
         n_members=gate.n_members,
         n_shams=n_shams,
+        n_reference=round(design.replicates * gate.ratio),
         alpha=gate.alpha,
         power=gate.power,
     )

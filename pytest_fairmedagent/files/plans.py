@@ -10,13 +10,14 @@ from typing import Annotated
 from pydantic import Field
 
 from pytest_fairmedagent.domain import ACTIONS, OUTCOMES, Catalogue, Outcome
+from pytest_fairmedagent.domain.level import LEAST_LEVEL, MOST_LEVEL
 from pytest_fairmedagent.errors import closest
 from pytest_fairmedagent.files.toml import Strict, TomlFile
 from pytest_fairmedagent.files.types import Slug, Text, one_of
 from pytest_fairmedagent.files.vignettes import shipped_vignettes
 
 Share = Annotated[float, Field(gt=0, lt=1)]
-Level = Annotated[float, Field(gt=0, lt=0.5)]
+Level = Annotated[float, Field(ge=LEAST_LEVEL, lt=MOST_LEVEL)]
 Replicates = Annotated[int, Field(ge=1, le=100_000)]
 
 PROFILES = ("quick", "ci", "release", "name_signal")

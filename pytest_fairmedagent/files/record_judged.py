@@ -79,7 +79,13 @@ class ContrastPart(ComparisonPart):
     block: str | None = None
     look: Count | None = Field(default=None, description="replicates it was judged at")
     gap_sought: float | None = None
-    pairs_to_find: float | None = Field(default=None, description="that find it with power .8")
+    replicates_to_find: float | None = Field(
+        default=None, description="that find it in one action with power .8; null where none do"
+    )
+    replicates_to_rule_out: float | None = Field(
+        default=None, description="that show it inside the margin with power .8, if nothing differs"
+    )
+    pairs_to_find: float | None = Field(default=None, description="of older records")
     post_hoc: bool = Field(default=False, description=_POST_HOC)
     stands: str = Field(default="", description="the earlier look whose verdict it is")
 

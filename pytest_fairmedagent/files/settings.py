@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from pytest_fairmedagent.domain.level import LEVELS, is_level
 from pytest_fairmedagent.errors import PlanError
 
 T = TypeVar("T")
@@ -128,7 +129,7 @@ def resolve(
         actions=words("actions"),
         replicates=value("replicates", _integer(1, 100_000), "a whole number from 1 to 100000"),
         margin=value("margin", _share, "a number above 0 and below 1"),
-        alpha=value("alpha", _level, "a number above 0 and below 0.5"),
+        alpha=value("alpha", _level, LEVELS),
         profile=value(
             "profile",
             _one_of("quick", "ci", "release", "name_signal"),
@@ -193,8 +194,8 @@ def _concurrency(text: str) -> int | Literal["auto"]:
 
 
 def _level(text: str) -> float:
-    level = _share(text)
-    if level >= 0.5:
+    level = float(text)
+    if not is_level(level):
         raise ValueError(text)
     return level
 

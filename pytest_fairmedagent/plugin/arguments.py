@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from pytest_fairmedagent.domain import BINARY, ORDINAL, Outcome
+from pytest_fairmedagent.domain.level import LEVELS, is_level
 from pytest_fairmedagent.errors import PlanError, closest
 
 MARK_ARGUMENTS = (
@@ -87,10 +88,10 @@ def share_of(name: str, *candidates: object) -> float:
 
 
 def level_of(*candidates: object) -> float:
-    """Return the level of a family; from one half on no test could be called one."""
+    """Return the level of a family."""
     level = share_of("alpha", *candidates)
-    if level >= 0.5:
-        raise PlanError(f"alpha is {level!r}, expected a number above 0 and below 0.5, as in 0.05")
+    if not is_level(level):
+        raise PlanError(f"alpha is {level!r}, expected {LEVELS}")
     return level
 
 

@@ -79,8 +79,8 @@ class Sized:
 
 
 def ratio_of(plan: Plan) -> float:
-    """Return the draws of the reference for each of a swap's: identical arms are drawn like it."""
-    return 1.0 + len(plan.identical)
+    """Return the draws of the reference, pooled ones with it, for each of a swap's."""
+    return 1.0 + len(plan.identical) * plan.pooled
 
 
 def certification(plan: Plan, family: Family, *, floor: float, target: float) -> Certification:

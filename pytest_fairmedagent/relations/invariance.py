@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pytest_fairmedagent.domain import BINARY, Contrast, Counts, ReplicateTable
@@ -16,15 +16,16 @@ from pytest_fairmedagent.stats import (
     StratifiedTest,
     excess,
     floor,
+    gap_in_sight,
     gap_interval,
     identical_bound,
     minimum_gap_p,
     sham_guard,
     signed_p,
-    smallest_detectable_gap,
     stratified_test,
     zero_floor_upper,
 )
+from pytest_fairmedagent.stats.planning import Rule
 
 
 @dataclass(frozen=True)
@@ -135,11 +136,21 @@ class Comparison:
         counted = [(arm.k, arm.n) for arm in arms]
         return sham_guard(swap.k, swap.n, base.k, base.n, counted, clusters=swap.clusters or None)
 
-    def detectable(self, alpha: float, n_members: int, power: float) -> float:
-        """Return the signed gap, in 0..1, that is found with this power at alpha / n_members."""
-        return smallest_detectable_gap(
-            self.planning_floor, self.test.n_pairs, alpha=alpha, power=power, n_members=n_members
+    def detectable(self, rule: Rule, power: float) -> float:
+        """Return the signed gap, in 0..1, that is named with this power by this rule."""
+        test, ratio = self.test, 1.0 if self.deterministic else rule.ratio
+        both = sum(bool(m and n) for m, n in zip(test.m_swap, test.n_ref, strict=True))
+        pairs = test.n_pairs
+        if rule.kind == "e_process":  # pairs draw with draw
+            pairs = min(pairs, float(sum(test.m_swap)))
+        gap = gap_in_sight(
+            min(1.0, self.planning_floor),
+            pairs,
+            replace(rule, ratio=ratio),
+            n_vignettes=both,
+            power=power,
         )
+        return min(1.0, gap + self.minimum_gap)
 
     def told(self, interval: tuple[float, float]) -> str:
         low, high = interval

@@ -9,6 +9,7 @@ from pytest_fairmedagent.domain import BINARY, ORDINAL, SCORE, SET, Contrast, Re
 from pytest_fairmedagent.relations.invariance import compare
 from pytest_fairmedagent.relations.scores import compare_scores
 from pytest_fairmedagent.relations.sets import compare_sets
+from pytest_fairmedagent.stats.planning import Rule
 
 
 class Arm(Protocol):
@@ -104,8 +105,8 @@ class Measured(Protocol):
 
     def hull(self, confidence: float = 0.95) -> tuple[float, float]: ...
 
-    def detectable(self, alpha: float, n_members: int, power: float) -> float | None:
-        """The gap that is found with this power at alpha / n_members; None where not defined."""
+    def detectable(self, rule: Rule, power: float) -> float | None:
+        """The gap that is named with this power by this rule; None where not defined."""
 
     def own_guard(self, table: ReplicateTable, shams: Sequence[str]) -> Guarded | None:
         """Return the gap against shams where it is of another estimand than a mean; else None."""

@@ -6,31 +6,31 @@ The two are different questions with different answers, so they are never one nu
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
-from pytest_fairmedagent.domain import BINARY, Family, Plan
+from pytest_fairmedagent.domain import Family, Plan
 from pytest_fairmedagent.relations.certify import KINDS, ratio_of
 from pytest_fairmedagent.relations.evidence import E
 from pytest_fairmedagent.stats import (
     effective_pairs,
-    pairs_for_gap,
-    pairs_to_certify,
-    replicates_of,
+    replicates_to_find,
+    replicates_to_rule_out,
     smallest_detectable_gap,
 )
+from pytest_fairmedagent.stats.planning import Rule
+
+POWER = 0.8
 
 
 @dataclass(frozen=True)
 class Needs:
-    """Replicates with power .8: inf where no number does it.
+    """Replicates of a swap with power .8: to find a gap in one action, which is then named.
 
-    To find a gap in one action (it is named) or in all of a swap (it is red), and to show one
-    contrast inside the margin if nothing differs; nan without a margin.
+    And to show the contrast inside the margin if nothing differs. inf where no number does it; to
+    rule out, nan without a margin, and for looks after every round, which have no formula.
     """
 
-    find_in_one: float
-    find_in_all: float
+    find: float
     rule_out: float
 
 
@@ -42,63 +42,56 @@ def seen(
     n_vignettes: int,
     replicates: float,
     every: bool = False,
-    power: float = 0.8,
+    power: float = POWER,
 ) -> float:
     """Return the smallest gap, in 0..1, that is found in one action, or in all of a swap's.
 
     1 where none is. `replicates` are a swap's; a pooled reference has more by itself.
     """
-    ratio = _ratio(plan)
-    return smallest_detectable_gap(
+    rule = rule_of(plan, family)
+    gap = smallest_detectable_gap(
         floor,
-        effective_pairs(n_vignettes, replicates, replicates * ratio),
+        effective_pairs(n_vignettes, replicates, replicates * rule.ratio),
         n_vignettes=n_vignettes,
         power=power,
         every=every,
-        **_rule(plan, family),
+        alpha=rule.alpha,
+        n_members=rule.n_groups * rule.n_actions,
+        n_actions=rule.n_actions,
+        ratio=rule.ratio,
+        kind=rule.kind,
     )
+    return min(1.0, gap + family.minimum_gap)
 
 
 def needs(
-    plan: Plan,
+    rule: Rule,
     family: Family,
     *,
     floor: float,
     n_vignettes: int,
     gap: float,
-    power: float = 0.8,
+    power: float = POWER,
 ) -> Needs:
     """Return the replicates that these vignettes need at this floor, to find and to rule out."""
-    ratio, rule = _ratio(plan), _rule(plan, family)
-
-    def found(every: bool) -> float:
-        pairs = pairs_for_gap(gap, floor, n_vignettes=n_vignettes, power=power, every=every, **rule)
-        return replicates_of(pairs, n_vignettes, ratio)
-
+    beyond = gap - family.minimum_gap  # only that is tested
+    find = replicates_to_find(beyond, floor, rule, n_vignettes=n_vignettes, power=power)
     rule_out = math.nan
     if family.margin:
-        pairs = pairs_to_certify(
-            family.margin,
-            floor,
-            n_vignettes=n_vignettes,
-            alpha=family.alpha,
-            power=power,
-            ratio=ratio,
+        rule_out = replicates_to_rule_out(
+            family.margin, floor, rule, n_vignettes=n_vignettes, power=power
         )
-        rule_out = replicates_of(pairs, n_vignettes, ratio)
-    return Needs(found(False), found(True), rule_out)
+    return Needs(find, rule_out)
 
 
-def _ratio(plan: Plan) -> float:
-    return 1.0 if plan.sequential == E else ratio_of(plan)
+def rule_of(plan: Plan, family: Family) -> Rule:
+    """Return how a family decides: by swaps first, or each member for itself."""
+    n_actions = len(family.actions) if family.joint else 1
+    ratio = 1.0 if plan.sequential == E else ratio_of(plan)
+    return Rule(family.alpha, max(1, family.n_groups), n_actions, ratio, KINDS[plan.sequential])
 
 
-def _rule(plan: Plan, family: Family) -> dict[str, Any]:
-    actions = [action for action in family.actions if plan.kind_of(action) == BINARY]
-    return {
-        "alpha": family.alpha,
-        "n_members": family.size,
-        "n_actions": max(1, len(actions)) if family.gating else 1,
-        "ratio": _ratio(plan),
-        "kind": KINDS[plan.sequential],
-    }
+def at_look(rule: Rule, level: float) -> Rule:
+    """Return the rule of one look that may use `level`; looks after every round have but one."""
+    kind = rule.kind if rule.kind == KINDS[E] else "fixed"
+    return replace(rule, alpha=level, kind=kind)

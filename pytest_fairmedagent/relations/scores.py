@@ -21,6 +21,7 @@ from pytest_fairmedagent.stats import (
     score_test,
     stratum_gaps,
 )
+from pytest_fairmedagent.stats.planning import Rule
 
 N_RESAMPLES = 9999  # where the relabellings are too many to be listed
 
@@ -121,9 +122,9 @@ class ScoreComparison:
 
     hull = interval
 
-    def detectable(self, alpha: float, n_members: int, power: float) -> float:
-        """Return the gap that is found with this power at alpha / n_members."""
-        quantile = self.test.quantile(alpha / (2 * n_members))
+    def detectable(self, rule: Rule, power: float) -> float:
+        """Return the gap that is found with this power at the level of one outcome."""
+        quantile = self.test.quantile(rule.level / (2 * rule.n_actions))
         return (quantile + NormalDist().inv_cdf(power)) * self.test.error()
 
     def own_guard(self, table: ReplicateTable, shams: Sequence[str]) -> ScoreShams | None:

@@ -19,6 +19,7 @@ from pytest_fairmedagent.stats import (
     signed_p,
     stratified_test,
 )
+from pytest_fairmedagent.stats.planning import Rule
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class SetComparison:
         ends = [element.interval(confidence) for element in self.elements]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
-    def detectable(self, alpha: float, n_members: int, power: float) -> None:
+    def detectable(self, rule: Rule, power: float) -> None:
         """None: it hangs on how often each member is placed."""
 
     def own_guard(self, table: ReplicateTable, shams: Sequence[str]) -> None:

@@ -8,10 +8,10 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_fairmedagent.analysis.floors import ArmFloors
-from pytest_fairmedagent.domain import Family
 from pytest_fairmedagent.relations.invariance import Comparison
 from pytest_fairmedagent.relations.measured import Measured
-from pytest_fairmedagent.stats import Floor, PooledFloor, smallest_detectable_gap
+from pytest_fairmedagent.relations.needs import at_look
+from pytest_fairmedagent.stats import Floor, PooledFloor
 from pytest_fairmedagent.verdict import Apart, Verdict
 
 
@@ -86,7 +86,7 @@ def contrast_entry(
 ) -> dict[str, Any]:
     """Return a contrast as records of runs and of analyses have it."""
     family, exploratory = verdict.family, not verdict.family.gating
-    comparison = _rates(verdict.comparison)
+    comparison, needed = _rates(verdict.comparison), verdict.needs
     return {
         "file": file,
         "block": block,
@@ -95,13 +95,14 @@ def contrast_entry(
         "interval": list(verdict.evidence.interval),
         "p": verdict.evidence.p,
         "look": verdict.look,
-        "noise": _noise(comparison, family),
+        "noise": _noise(comparison, verdict),
         "margin": family.margin,
         "p_adjusted": None if exploratory else verdict.p_adjusted,
         "q": verdict.p_adjusted if exploratory else None,
         "smallest_detectable_gap": verdict.detectable,
         "gap_sought": verdict.gap_sought,
-        "pairs_to_find": verdict.pairs_to_find if comparison.measured else None,
+        "replicates_to_find": None if needed is None else needed.find,
+        "replicates_to_rule_out": None if needed is None else needed.rule_out,
         "family": family.name,
         "family_size": family.size,
         "alpha": family.alpha,
@@ -187,18 +188,12 @@ def case_entries(comparison: Comparison) -> list[dict[str, Any]]:
     ]
 
 
-def _noise(comparison: Comparison, family: Family) -> float | None:
+def _noise(comparison: Comparison, verdict: Verdict) -> float | None:
     """Return half the width of the band of gaps that the floor lets chance bring about, in 0..1.
 
-    It is the smallest gap that the test rejects at the family's level, by the formula that plans
-    are made with: a gap of this size is found with power .5.
+    It is the smallest gap that names the action by the family's rule, as plans have it: a gap of
+    this size is found with power .5.
     """
     if not comparison.measured or not comparison.test.weight:
         return None
-    return smallest_detectable_gap(
-        comparison.planning_floor,
-        comparison.test.n_pairs,
-        alpha=family.alpha,
-        power=0.5,
-        n_members=family.size,
-    )
+    return comparison.detectable(at_look(verdict.rule, verdict.family.alpha), 0.5)

@@ -139,7 +139,8 @@ def _share(counts: Sequence[int]) -> float:
 
 
 def _change(contrast: Record) -> str:
-    status, margin, needed = contrast["verdict"], contrast["margin"], contrast["pairs_to_find"]
+    status, margin = contrast["verdict"], contrast["margin"]
+    needed, ruled = (contrast.get(f"replicates_to_{what}") for what in ("find", "rule_out"))
     seen = contrast["smallest_detectable_gap"]
     if status == "DISPARITY":
         return (
@@ -156,11 +157,12 @@ def _change(contrast: Record) -> str:
     if needed is not None and seen is not None:
         find = "no gap at all" if seen >= 0.995 else f"gaps of {seen:.2f} (power .8)"
         parts.append(
-            f"more draws or vignettes. These find {find}, and a gap of "
-            f"{contrast['gap_sought']:g} takes {needed:.0f} replicate pairs"
+            f"more draws or vignettes. These find {find}, and to find a gap of "
+            f"{contrast['gap_sought']:g} in one action takes {needed:.0f} replicates"
         )
+    takes = "" if ruled is None else f": {ruled:.0f} replicates do it if nothing differs (power .8)"
     parts.append(
-        f"To be called equivalent, the interval has to fit inside ±{margin:g}"
+        f"To be called equivalent, the interval has to fit inside ±{margin:g}{takes}"
         if margin
         else "Without a margin nothing can be called equivalent. One that is chosen after a look "
         "is post hoc: --fairmed-margin=0.1, say, together with --fairmed-fresh"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from typing import Any
@@ -25,7 +26,7 @@ Record = dict[str, Any]
 _AGAIN = (
     " On these draws that is a further look at half the level; --fairmed-fresh has the whole level."
 )
-_MORE = "in a run of more vignettes, or of more replicates"
+_OPTION, _FRESH = "--fairmed-replicates", "--fairmed-fresh"
 
 NARROWEST, WIDTH = 80, 104  # a narrow terminal; and what is still read as one line
 
@@ -259,26 +260,46 @@ def _closing(record: Record) -> Iterator[str]:
 
 
 def _needed(record: Record, contrasts: list[Record]) -> Iterator[str]:
-    """Say what would have been needed where nothing was shown."""
-    known = [c for c in contrasts if c["pairs_to_find"] is not None and c["pairs"]]
-    if not known:
+    """Say what would have been needed where nothing was shown: to find, and apart to rule out."""
+    known = [c for c in contrasts if c["pairs"] and c["floor"] is not None]
+    if not known or any("replicates_to_find" not in c for c in known):
         return
-    most = max(known, key=lambda c: c["pairs_to_find"])
-    replicates = -(-most["pairs_to_find"] // most.get("variants", most["vignettes"]))
+    most = max(known, key=lambda c: _or_none(c["replicates_to_find"]))
+    parts = [
+        f"to find a gap of {most['gap_sought']:g} in one action "
+        + _taken(record, most["replicates_to_find"], known, most)
+    ]
+    with_margin = [c for c in known if c["margin"]]
+    widest = max(with_margin, key=lambda c: _or_none(c["replicates_to_rule_out"]), default=None)
+    if widest is not None and widest["replicates_to_rule_out"] is not None:
+        parts.append(
+            f"to rule out gaps beyond ±{widest['margin']:g} "
+            + _taken(record, widest["replicates_to_rule_out"], known, widest)
+        )
+    again = _AGAIN if any(_OPTION in part and _FRESH not in part for part in parts) else ""
+    here = max(c["look"] for c in known)
+    yield (
+        f"What would be needed in every inconclusive contrast (here {here} replicates): "
+        f"{'; '.join(parts)}. More vignettes do it too.{again}"
+    )
+
+
+def _or_none(replicates: float | None) -> float:
+    return math.inf if replicates is None else replicates
+
+
+def _taken(record: Record, needed: float | None, known: list[Record], most: Record) -> str:
+    """Say how many replicates that takes, with the option that draws them where one can."""
+    if needed is None:
+        return f"no number of replicates is enough with {cases(most)}"
     run: Record = next((r for r in record["runs"] if r.get("number") == most.get("run")), {})
     options = more_draws(
         run or record["runs"][0],
-        int(replicates),
+        int(needed),
         post_hoc=any(c.get("post_hoc", False) for c in known),
     )
-    such = f"such as {options} with {cases(most)}, or more vignettes" if options else ""
-    again = "" if not options or "--fairmed-fresh" in options else _AGAIN
-    here = max(c["pairs"] for c in known)
-    yield (
-        f"What would be needed: to find a gap of {most['gap_sought']:g} in every inconclusive "
-        f"contrast takes {most['pairs_to_find']:.0f} replicate pairs each (here {here:.4g}), "
-        f"{such or _MORE}.{again}"
-    )
+    such = f", {options}" if options else ""
+    return f"takes {needed:.0f} replicates of {cases(most)}{such}"
 
 
 def _visible(low: float, high: float) -> str:

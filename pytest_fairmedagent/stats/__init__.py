@@ -75,6 +75,7 @@ from .serial import (
     runs_test,
 )
 from .sets import ElementTest, SetContrast, set_contrast
+from .sight import gap_in_sight, replicates_to_find, replicates_to_rule_out
 from .signflip import SignFlip, sign_flip_test, standardised_differences
 from .surface import SurfaceNoise, surface_noise
 from .votes import VoteFloor, pass_hat_k, rarefied_flags, vote_cell, vote_floor
@@ -139,6 +140,7 @@ __all__ = [
     "floor_difference",
     "futility",
     "gap_change_test",
+    "gap_in_sight",
     "gap_interval",
     "group_sequential",
     "guard_rejections",
@@ -175,6 +177,8 @@ __all__ = [
     "repeats_of_fields",
     "replicates_of",
     "replicates_to_certify_all",
+    "replicates_to_find",
+    "replicates_to_rule_out",
     "rounds_evidence",
     "run_evidence",
     "runs_test",

@@ -40,7 +40,7 @@ class Cuts:
             return top >= self.named
         if self.level < _RARE:
             # What each of the two may use, so that both together use the level.
-            high = _independent(0.7 * self.level, self.n_actions)
+            high = independent_cut(0.7 * self.level, self.n_actions)
             return (top >= high) | (total >= _chi2(0.4 * self.level, self.n_actions))
         tops, sums, statistic = _null(self.n_actions, self.rho)
         bar = _upper(statistic, self.level)
@@ -54,7 +54,7 @@ def cuts(level: float, n_actions: int, rho: float = 0.0) -> Cuts:
     `rho` is the correlation of two actions' z; see `correlation`.
     """
     if n_actions == 1 or level < _RARE:
-        return Cuts(level, n_actions, rho, _independent(level, n_actions))
+        return Cuts(level, n_actions, rho, independent_cut(level, n_actions))
     return Cuts(level, n_actions, rho, _upper(_null(n_actions, rho)[0], level))
 
 
@@ -104,7 +104,8 @@ def _upper(law: Floats, level: float) -> float:
     return float(law[min(law.size - 1, math.ceil((1 - level) * law.size))])
 
 
-def _independent(level: float, n_actions: int) -> float:
+def independent_cut(level: float, n_actions: int) -> float:
+    """The |z| that the largest of so many independent ones passes with chance `level`."""
     each = -math.expm1(math.log1p(-level) / n_actions)
     return -_NORMAL.inv_cdf(each / 2)
 

@@ -244,7 +244,7 @@ def _power(
         at[:, :moved] += math.sqrt(shared) * lasting[:, :moved]
         at[:, :moved] = centre + spread * at[:, :moved]
         cut = cuts(level, rule.n_actions, correlation(floor))
-        farther, narrower = _thinned(cut.named, gap, floor, v, end, rule, moved)
+        farther, narrower = thinned(cut.named, gap, floor, v, end, rule, moved)
         size, total = np.abs(at) / farther, (at * at).sum(axis=1)
         total = rule.n_actions + (total - rule.n_actions) / narrower
         now = cut.found(size.max(axis=1), total)
@@ -253,7 +253,7 @@ def _power(
     return float((red if moved > 1 else named).mean())
 
 
-def _thinned(
+def thinned(
     z: float, gap: float, floor: float, v: float, end: float, rule: Rule, moved: int
 ) -> tuple[float, float]:
     """How relabelled counts differ from normal values: their cut at `z`, and their sum of squares.

@@ -10,13 +10,14 @@ from pytest_fairmedagent.relations.evidence import OFF, E, Evidence, evidence, l
 from pytest_fairmedagent.relations.guards import Guards
 from pytest_fairmedagent.relations.joint import Surface, joint_test, surface_of
 from pytest_fairmedagent.relations.measured import Measured, measure
+from pytest_fairmedagent.relations.needs import rule_of
 from pytest_fairmedagent.stats import SwapTest
 from pytest_fairmedagent.verdict.chains import Chain, adjusted, chain_of
 from pytest_fairmedagent.verdict.flags import flag_heterogeneous, flag_unvaried
 from pytest_fairmedagent.verdict.missing import mind_missing, missing_answers, p_at_worst
 from pytest_fairmedagent.verdict.obstacles import obstacles
 from pytest_fairmedagent.verdict.result import DECIDED, INCONCLUSIVE, UNMEASURED, Verdict
-from pytest_fairmedagent.verdict.rule import decide, detectable
+from pytest_fairmedagent.verdict.rule import decide
 from pytest_fairmedagent.verdict.swaps import SwapVerdict, judge_swap
 
 # Equal whole outputs of a cell that are taken for copies of one. At temperature 0 they are, with
@@ -48,13 +49,15 @@ def judge_family(
     guards: Guards,
     *,
     ended_at: int | None = None,
+    tell: bool = True,
 ) -> tuple[list[Verdict], list[SwapVerdict]]:
     """Return the verdicts of a family's members, and those of their swaps, in registered order.
 
     A contrast has the verdict of the first look that decides it, so that what is drawn for others
     later changes nothing. A run that `ended_at` fewer replicates is judged at the looks it reached.
     All registered outcomes of a swap are judged, whichever of them were asked for: its trajectories
-    hold them all, and selecting fewer must not change what is said of any.
+    hold them all, and selecting fewer must not change what is said of any. Without `tell` only the
+    statuses are asked for, and what shows nothing does not say why.
     """
     looks = _looks(plan, family, ended_at)
     groups = list(dict.fromkeys(family.together(contrast) for contrast in members))
@@ -72,7 +75,7 @@ def judge_family(
         ]
         for group in going:
             _at(raw[index], tables[index], plan, family, group, found, guards, look)
-        _decide(found, going, plan, family, guards)
+        _decide(found, going, plan, family, guards, last=last and tell)
     if plan.sequential == OFF:  # the test of excess has no sequential form
         found.verdicts |= flag_heterogeneous(found.verdicts, raw[-1], plan, family)
     return (
@@ -152,7 +155,7 @@ def _at(
             seen,
             look,
             1.0,
-            detectable(comparison, family, seen, plan.sequential),
+            rule_of(plan, family),
             tuple(blocked),
             confounded=plan.confounding(contrast),
         )
@@ -191,6 +194,8 @@ def _decide(
     plan: Plan,
     family: Family,
     guards: Guards,
+    *,
+    last: bool,
 ) -> None:
     """Adjust over the family what its groups show at this look, and decide what can be."""
     p = adjusted(found.chains, family)
@@ -202,7 +207,7 @@ def _decide(
             verdict = replace(verdict, p_adjusted=p.members.get(contrast, 1.0))
             if not _silent(verdict):
                 reasons = missing_answers(verdict.comparison, guards)
-                verdict = mind_missing(decide(verdict, plan), reasons)
+                verdict = mind_missing(decide(verdict, plan, last=last), reasons)
             elif verdict.status != UNMEASURED:
                 verdict = replace(verdict, reasons=(str(verdict.confounded),))
             found.verdicts[contrast] = verdict

@@ -7,6 +7,7 @@ STATISTICS sections 0 to 4, 6 and 7.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from pytest_fairmedagent.domain import Contrast, Plan, ReplicateTable
 from pytest_fairmedagent.relations.evidence import OFF, looks_of
@@ -27,13 +28,14 @@ def judge(
     *,
     earlier: Earlier = NOTHING,
     ended_at: int | None = None,
+    settled: int | None = None,
 ) -> Judgement:
     """Return the verdict of every contrast in `present`.
 
     Registered members that are not present count with p = 1, so running fewer can only make a
     verdict more cautious. `earlier` is what was said of these draws before: it decides at which
     level they are looked at now, and what may be claimed. `ended_at` are the whole rounds of a run
-    that had to end before its plan.
+    that had to end before its plan, or whose first leg `settled` so many.
     """
     wanted = set(present)
     vignettes = tuple(dict.fromkeys(vignette for vignette, _ in table.rows))
@@ -49,7 +51,9 @@ def judge(
             verdicts += found
             swaps += wholes
     apart = set_apart(table, plan, verdicts, guards, ended_at=ended_at)
-    verdicts = [minded(verdict, earlier) for verdict in settle(verdicts, apart)]
+    verdicts = [
+        replace(minded(verdict, earlier), settled=settled) for verdict in settle(verdicts, apart)
+    ]
     swaps = [minded_swap(again(whole, verdicts), earlier) for whole in swaps]
     return Judgement(
         plan,
@@ -97,6 +101,6 @@ def undecided(
             on.update(members)
             continue
         now = at_level(family, earlier)
-        verdicts, _ = judge_family(table, plan, now, members, nothing)
+        verdicts, _ = judge_family(table, plan, now, members, nothing, tell=False)
         on |= {v.contrast for v in verdicts if v.contrast in left and v.status not in DECIDED}
     return frozenset(on)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pytest_fairmedagent.domain import EITHER, Confounded, Contrast, Family
 from pytest_fairmedagent.relations.evidence import Evidence
 from pytest_fairmedagent.relations.invariance import Comparison
 from pytest_fairmedagent.relations.measured import Measured
+from pytest_fairmedagent.relations.needs import POWER, Needs, at_look, needs
 from pytest_fairmedagent.relations.words import amount, p_value
-from pytest_fairmedagent.stats import pairs_for_gap
+from pytest_fairmedagent.stats.planning import Rule
 from pytest_fairmedagent.verdict.directed import OPPOSITE_ALPHA
 
 if TYPE_CHECKING:
@@ -29,8 +31,6 @@ SEVERITY = (DISPARITY, UNMEASURED, INCONCLUSIVE, EQUIVALENT, IDENTICAL)
 CLEARED = (EQUIVALENT, IDENTICAL)
 DECIDED = (DISPARITY, *CLEARED)
 
-POWER = 0.8
-
 
 @dataclass(frozen=True)
 class Verdict:
@@ -38,13 +38,13 @@ class Verdict:
 
     `p_adjusted` is that of the family's procedure over `family.size` registered members: swaps as
     a whole first, then single outcomes; or Holm's, where each is tested for itself; or the
-    Benjamini-Hochberg q-value of an exploratory one. `detectable` is the smallest signed gap that
-    this contrast finds with power .8 at its family's level, in the units of its outcome. `look` is
-    the number of replicates it was judged at. `reasons` say why the status is what it is, `flags`
-    what else is to be known. `looked` tells which look at its family this was, None where that is
-    not known; one that is `post_hoc` gates nothing; `stands` names the earlier look that decided.
-    `opposed` says that the outcome goes against the direction in which a registry holds a
-    difference to be right: the status then is of the vignettes set apart.
+    Benjamini-Hochberg q-value of an exploratory one. `rule` is how the family decides. `look`
+    is the number of replicates it was judged at, `settled` how many a first leg settled, if one
+    did. `reasons` say why the status is what it is, `flags` what else is to be known. `looked`
+    tells which look at its family this was, None where that is not known; one that is `post_hoc`
+    gates nothing; `stands` names the earlier look that decided. `opposed` says that the outcome
+    goes against the direction in which a registry holds a difference to be right: the status then
+    is of the vignettes set apart.
     """
 
     status: str
@@ -54,7 +54,7 @@ class Verdict:
     evidence: Evidence
     look: int
     p_adjusted: float
-    detectable: float | None
+    rule: Rule
     reasons: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     confounded: Confounded | None = None
@@ -62,6 +62,17 @@ class Verdict:
     post_hoc: bool = False
     stands: str = ""
     opposed: str = ""
+    settled: int | None = None
+
+    @cached_property
+    def detectable(self) -> float | None:
+        """The smallest signed gap that this look names with power .8, in the outcome's units.
+
+        None where nothing was drawn, and for sets. Looks before this one only add to the power.
+        """
+        if not self.comparison.weight:
+            return None
+        return self.comparison.detectable(at_look(self.rule, self.evidence.spent), POWER)
 
     @property
     def wholly_confounded(self) -> bool:
@@ -84,23 +95,27 @@ class Verdict:
 
     @property
     def gap_sought(self) -> float:
-        """The gap of an action, in 0..1, that a larger run should find: the margin, else 0.10."""
-        return self.family.margin or 0.10
+        """The gap of an action, in 0..1, that a larger run should find: the margin, else 0.10.
 
-    @property
-    def pairs_to_find(self) -> float:
-        """Replicate pairs at which `gap_sought` is found with power .8, at the floor measured.
-
-        nan for an outcome that is no action.
+        Beyond the gap that is not tested against, where one is declared.
         """
-        if not isinstance(self.comparison, Comparison):
-            return math.nan
-        return pairs_for_gap(
-            self.gap_sought,
-            self.comparison.planning_floor,
-            alpha=self.family.alpha,
-            power=POWER,
-            n_members=self.family.size,
+        return min(1.0, (self.family.margin or 0.10) + self.family.minimum_gap)
+
+    @cached_property
+    def needs(self) -> Needs | None:
+        """Replicates to find `gap_sought`, and to rule out the margin, at the floor measured.
+
+        None for an outcome that is no action, and where there is no floor.
+        """
+        comparison = self.comparison
+        if not isinstance(comparison, Comparison) or not comparison.measured:
+            return None
+        return needs(
+            self.rule,
+            self.family,
+            floor=min(1.0, comparison.planning_floor),
+            n_vignettes=len(comparison.vignettes),
+            gap=self.gap_sought,
         )
 
     @property
@@ -122,8 +137,12 @@ class Verdict:
         if self.looked is not None and self.looked.number > 1:
             text += f", look {self.looked.number} at {self.looked.level:g}"
         text += f"); {self.stands}" if self.stands else ")"
-        if self.look < self.family.replicates:
-            text += f" after {self.look} of {self.family.replicates} replicates"
+        planned = self.family.replicates
+        by_leg = self.settled is not None and self.settled < planned
+        if by_leg and self.look == self.settled:
+            text += f" with {self.look} replicates, settled by the first leg"
+        elif self.look < planned:
+            text += f" after {self.look} of {self.settled if by_leg else planned} replicates"
         if self.status in (INCONCLUSIVE, UNMEASURED) and self.reasons:
             text += f": {self.reasons[0]}"
         return text

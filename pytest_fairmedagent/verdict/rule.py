@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
-from pytest_fairmedagent.domain import Family, Plan
-from pytest_fairmedagent.relations.evidence import E, Evidence
-from pytest_fairmedagent.relations.invariance import Comparison
-from pytest_fairmedagent.relations.measured import Measured
+from pytest_fairmedagent.domain import Plan
+from pytest_fairmedagent.relations.needs import POWER, Needs
 from pytest_fairmedagent.relations.words import p_value
-from pytest_fairmedagent.stats import (
-    pairs_to_certify,
-    smallest_detectable_gap_e,
-)
 from pytest_fairmedagent.verdict.result import (
     DISPARITY,
     EQUIVALENT,
     IDENTICAL,
-    POWER,
     Verdict,
 )
 
 
-def decide(verdict: Verdict, plan: Plan) -> Verdict:
-    """Return the verdict by the rule, from the top down; missing answers aside."""
+def decide(verdict: Verdict, plan: Plan, *, last: bool = True) -> Verdict:
+    """Return the verdict by the rule, from the top down; missing answers aside.
+
+    Only at the `last` look is it told why nothing was shown: what another follows is not asked.
+    """
     comparison, family, shown = verdict.comparison, verdict.family, verdict.evidence
     margin = family.margin_of(verdict.contrast.action)
     significant = verdict.p_adjusted <= family.alpha
@@ -51,7 +48,7 @@ def decide(verdict: Verdict, plan: Plan) -> Verdict:
         )
     if significant:
         return replace(verdict, status=DISPARITY, flags=(*verdict.flags, *_wording(plan)))
-    return replace(verdict, reasons=tuple(_why_inconclusive(verdict)))
+    return replace(verdict, reasons=tuple(_why_inconclusive(verdict)) if last else ())
 
 
 def _wording(plan: Plan) -> tuple[str, ...]:
@@ -75,29 +72,22 @@ def _why_inconclusive(verdict: Verdict) -> list[str]:
         )
     if verdict.detectable is not None:
         reasons.append(f"gaps below {verdict.seen} would pass unseen")
-    if family.margin and isinstance(comparison, Comparison):
-        show = pairs_to_certify(family.margin, comparison.planning_floor, alpha=family.alpha)
-        reasons.append(
-            f"at this floor a gap of {family.margin:g} needs {verdict.pairs_to_find:.0f} replicate "
-            f"pairs to be found and {show:.0f} to be ruled out, with power {POWER}; this contrast "
-            f"has {comparison.test.n_pairs:.4g}"
-        )
+    if family.margin and verdict.needs is not None:
+        reasons.append(_in_words(verdict.needs, verdict))
     return reasons
 
 
-def detectable(comparison: Measured, family: Family, shown: Evidence, rule: str) -> float | None:
-    """Return the smallest gap that this look finds with power .8, in the units of the outcome.
+def _in_words(needs: Needs, verdict: Verdict) -> str:
+    """Say what finds a gap as large as the margin, and apart from it what rules it out."""
+    found = _replicates(needs.find)
+    text = f"at this floor a gap of {verdict.gap_sought:g} in one action is found with {found}"
+    if not math.isnan(needs.rule_out):
+        margin = verdict.family.margin or 0.0
+        text += f"; to rule out gaps beyond ±{margin:g} takes {_replicates(needs.rule_out)}"
+    return f"{text} (power {POWER}); this contrast has {verdict.look}"
 
-    None where nothing was drawn, and for sets. Looks before this one only add to the power.
-    """
-    if not comparison.weight:
-        return None
-    if rule == E and isinstance(comparison, Comparison):
-        return smallest_detectable_gap_e(
-            comparison.planning_floor,
-            comparison.test.n_pairs,
-            alpha=shown.spent,
-            power=POWER,
-            n_members=family.size,
-        )
-    return comparison.detectable(shown.spent, family.size, POWER)
+
+def _replicates(number: float) -> str:
+    if math.isinf(number):
+        return "no number of replicates"
+    return f"{number:.0f} replicate{'' if number == 1 else 's'}"

@@ -152,7 +152,7 @@ def test_every_status_says_what_would_change_it(golden, status, margin):
 def test_a_contrast_without_pairs_or_floor_is_retold_without_numbers_it_has_not(golden):
     record = golden()
     nothing = {"pairs": 0.0, "floor": None, "flip_rate": None, "gap": None, "b": None, "c": None}
-    empty = {"pairs_to_find": None, "smallest_detectable_gap": None, "verdict": "UNMEASURED"}
+    empty = {"replicates_to_find": None, "smallest_detectable_gap": None, "verdict": "UNMEASURED"}
     contrast = record["contrasts"][0] | nothing | empty | {"interval": [None, None], "cases": []}
     assert "None" not in " ".join(explain(record, contrast))
     once = record["contrasts"][0] | {"floor": None}
