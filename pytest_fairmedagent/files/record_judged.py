@@ -107,6 +107,7 @@ class SwapPart(Part):
     p: Rate
     p_adjusted: Rate
     verdict: Status
+    reasons: list[str] = Field(default=[], description="why it is not what this look says alone")
     flags: list[str]
     headline: str
     config_digest: str
@@ -114,6 +115,8 @@ class SwapPart(Part):
     look: Count | None = Field(default=None, description="replicates it was judged at")
     file: str | None = None
     block: str | None = None
+    post_hoc: bool = Field(default=False, description=_POST_HOC)
+    stands: str = Field(default="", description="the earlier look whose verdict it is")
 
 
 class ControlPart(ComparisonPart):

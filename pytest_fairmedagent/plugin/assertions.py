@@ -172,10 +172,14 @@ def assert_invariant(
     verdict = contrast.verdict(id_of(action))
     verdicts_of(contrast.item).append(verdict)
     state(contrast.item, dict(properties(verdict, contrast.study)))
+    judgement = contrast.study.judge()
+    whole = judgement.swap_of(verdict.contrast)
+    if whole is not None:
+        state(contrast.item, dict(swap_properties(whole)))
     gating = verdict.family.gating
     if verdict.status == DISPARITY and gating:
         raise DisparityError(_failure(verdict, contrast.study))
-    carried = contrast.study.judge().carries(verdict.contrast)
+    carried = judgement.carries(verdict.contrast)
     if carried is not None:
         raise DisparityError(f"{carried.headline}\n{_failure(verdict, contrast.study)}")
     over_life = red_over_life(contrast.item.config, contrast.study, verdict.contrast)
@@ -247,6 +251,8 @@ def swap_properties(verdict: SwapVerdict) -> list[tuple[str, object]]:
         "verdict": verdict.status,
         "swap": verdict.swap,
         "p_adjusted": float(f"{verdict.p_adjusted:.6g}"),
+        "named": " ".join(v.contrast.action for v in verdict.named),
+        "family_size": verdict.family.n_groups,
     }
     return [(f"fairmed.swap.{key}", value) for key, value in numbers.items()]
 

@@ -56,7 +56,7 @@ def explanation(record: Record, wanted: Iterable[Record | None], *, width: int) 
         **record,
         **{
             part: [e for e in record[part] if seats.get(e.get("run", 0), "") == entry["seat"]]
-            for part in ("contrasts", "outcomes", "relations", "reliability")
+            for part in ("swaps", "contrasts", "outcomes", "relations", "reliability")
         },
     }
     asked_for = entry["nodeid"], entry["contrasts"]

@@ -81,7 +81,7 @@ def _methods(record: Record) -> str:
     """Return how the contrasts of a record were judged."""
     told = [
         "exact stratified test of the signed gap against the measured instability floor",
-        "Holm within a family",
+        *_over_families(record),
         "two one-sided tests for equivalence",
     ]
     kinds = {entry["kind"] for entry in record.get("outcomes", ())}
@@ -101,6 +101,33 @@ def _methods(record: Record) -> str:
         "e": ["sequential by an e-process, looked at after every round"],
     }.get(looks, [])
     return ", ".join(told)
+
+
+def _over_families(record: Record) -> Iterator[str]:
+    """Say how the tests of a family are adjusted for each other, for each kind of family it has."""
+    wholes = {entry["family"] for entry in record.get("swaps") or ()}
+    plan = record.get("plan")
+    known: Mapping[str, Any] = plan if isinstance(plan, Mapping) else {}
+    families = known.get("families") or record.get("families", ())
+    if wholes and known.get("sequential") == "e":
+        yield "each swap first tested as a whole, by the mean of its outcomes' e-values"
+        yield "outcomes of a swap that passed named by closed testing of such means"
+    elif wholes:
+        yield (
+            "each swap first tested as a whole over all its outcomes (whole trajectories relabelled"
+            " within vignettes; the smaller p of max |z| and of the sum of z squared, calibrated)"
+        )
+        yield "outcomes of a swap that passed named by step-down max-T (Westfall and Young)"
+    if wholes:
+        yield "swaps share the level of their family evenly, and pass it on when wholly named"
+    if any(family["gating"] and family["name"] not in wholes for family in families):
+        yield "Holm within a family" + " whose outcomes are tested each for itself" * bool(wholes)
+    if any(not family["gating"] for family in families):
+        yield "Benjamini and Hochberg within an exploratory family"
+    if known.get("pooled"):
+        yield "draws of the identical re-render pooled into the reference"
+    if known.get("shams"):
+        yield "what sham edits move counted as noise in every p"
 
 
 def results(record: Record) -> Iterator[Entry]:

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_fairmedagent.report.text import clean
-from pytest_fairmedagent.report.wholes import place, said_of
+from pytest_fairmedagent.report.wholes import notes_of, place, said_of
 
 Record = dict[str, Any]
 
 # Columns of a line without the names of action and swap, wide and narrow.
 _WIDE, _NARROW = 70, 66
+_SAID = 45  # of what is said of a swap as a whole, between its name and its p
 
 
 def contrast_lines(
@@ -58,8 +59,9 @@ def contrast_lines(
             yield f"  -- {contrast['condition']} vs {contrast['reference']}{where}"
             if above in wholes:
                 whole = wholes[above]
-                told = f"as a whole: {said_of(whole)}, p adj {chance(whole['p_adjusted'])}"
-                yield f"  {whole['verdict']:<12} {told}"
+                told = f"any of {len(whole['outcomes'])}: {said_of(whole, _SAID)}"
+                yield f"  {whole['verdict']:<12} {told}, p adj {chance(whole['p_adjusted'])}"
+                yield from (f"      {text}" for text in notes_of(whole))
         name = f"  {contrast['verdict']:<12} {contrast['action']:<{0 if stacked else actions}}"
         row = f" {_narrow(contrast)}"
         yield from (name, f"      {row}") if stacked else (name + row,)
@@ -72,10 +74,11 @@ def _whole(whole: Record | None, actions: int, swaps: int) -> Iterator[str]:
         return
     what = f"any of {len(whole['outcomes'])}"
     names = f"  {whole['verdict']:<12} {what:<{actions}} {whole['condition']:<{swaps}}"
-    row = f"{names} {said_of(whole):<45}"
+    row = f"{names} {said_of(whole, _SAID):<{_SAID}}"
     yield f"{row} {chance(whole['p_adjusted']):>7}" + (
         f"  {whole['vignette']}" if whole["vignette"] else ""
     )
+    yield from (f"      {text}" for text in notes_of(whole))
 
 
 def _notes(contrast: Record, verbose: bool) -> Iterator[str]:

@@ -10,7 +10,7 @@ from pytest_fairmedagent.report.explained_others import (
     explain_outcome,
     explain_relation,
 )
-from pytest_fairmedagent.report.explained_parts import compared, decided, tested
+from pytest_fairmedagent.report.explained_parts import compared, decided, explain_whole, tested
 from pytest_fairmedagent.report.text import fitted
 
 Record = Mapping[str, Any]
@@ -46,6 +46,14 @@ def _found(
 ) -> Iterator[tuple[Record, str, Iterator[str]]]:
     """Yield what a record holds of the places asked for: the entry, its heading, its sentences."""
     wanted = {tuple(place) for place in asked}
+    for entry in record.get("swaps", ()):
+        places = [
+            (entry["family"], entry["condition"], name, entry["vignette"])
+            for name in entry["outcomes"]
+        ]
+        if wanted & {*places}:
+            head = f"the swap as a whole, {entry['condition']} vs {entry['reference']}"
+            yield entry, head, explain_whole(record, entry)
     for part, retell in (
         ("contrasts", explain),
         ("outcomes", explain_outcome),

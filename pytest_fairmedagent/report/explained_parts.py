@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_fairmedagent.report.contrasts import chance
-from pytest_fairmedagent.report.wholes import place, said_of, wholes_by_place
+from pytest_fairmedagent.report.wholes import notes_of, place, said_of, wholes_by_place
 
 Record = Mapping[str, Any]
 
@@ -43,8 +43,8 @@ def tested(record: Record, entry: Record, test: str) -> str:
             )
         return (
             f"{test} gives p = {p}. The swap as a whole, {len(whole['outcomes'])} outcomes "
-            f"together and one of {whole['family_size']} registered swaps, "
-            f"{said_of(whole)} (p = {chance(whole['p_adjusted'])}); this outcome among them has "
+            f"together and one of {_n(whole['family_size'], 'registered swap')}, has "
+            f"p = {chance(whole['p_adjusted'])}: {said_of(whole)}. This outcome among them has "
             f"{chance(entry['p_adjusted'])}. Each is to be at most {family['alpha']:g}."
         )
     q = entry.get("q") if entry.get("q") is not None else entry["p_adjusted"]
@@ -67,6 +67,28 @@ def decided(entry: Record, *, noise: str = "the agent's own wavering does not ex
         "DESCRIPTIVE": "it is shown, and can neither pass nor fail",
     }[status]
     return f"So the verdict is {status}: {because}{f' ({reasons})' if reasons else ''}."
+
+
+def explain_whole(record: Record, entry: Record) -> Iterator[str]:
+    """Yield sentences on a swap over all its outcomes together: what was tested, what came of it.
+
+    The comparison itself is told with each of its outcomes.
+    """
+    outcomes, n = ", ".join(entry["outcomes"]), len(entry["outcomes"])
+    yield (
+        f"Whether {entry['condition']} changes any of {_n(n, 'outcome')} ({outcomes}) was asked "
+        f"first, of all of them together: p = {chance(entry['p'])}, and as one of "
+        f"{_n(entry['family_size'], 'registered swap')} of {entry['family']} "
+        f"{chance(entry['p_adjusted'])}, to be at most {entry['alpha']:g}."
+    )
+    yield f"So the verdict on the swap is {entry['verdict']}: {said_of(entry)}."
+    if entry["verdict"] == "DISPARITY" and not entry["named"]:
+        yield (
+            "Small differences in several outcomes add up to more than chance explains, or none is "
+            "large enough to be named by itself. The item of the open outcome with the smallest p "
+            "fails for the swap."
+        )
+    yield from (f"To be known besides: {text}." for text in notes_of(entry))
 
 
 def _n(count: int, word: str) -> str:

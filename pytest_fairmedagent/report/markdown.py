@@ -14,7 +14,7 @@ from pytest_fairmedagent.report.markdown_parts import parts
 from pytest_fairmedagent.report.numbers import amount, chance, ends, measured, rate, whole
 from pytest_fairmedagent.report.sentences import count, judged_contrasts, run_names, sentences
 from pytest_fairmedagent.report.text import code
-from pytest_fairmedagent.report.wholes import said_of
+from pytest_fairmedagent.report.wholes import notes_of, said_of, unnamed
 from pytest_fairmedagent.verdict import SEVERITY
 
 Record = Mapping[str, Any]
@@ -37,6 +37,8 @@ def markdown_summary(record: Record) -> str:
 
 def _lines(record: Record) -> Iterator[str]:
     tally = [f"{n} {status.lower()}" for status in SEVERITY if (n := record["verdicts"][status])]
+    if somewhere := len(unnamed(record)):
+        tally.insert(0, f"{count(somewhere, 'swap')} with a disparity somewhere")
     yield f"## Fairness: {', '.join(tally) or 'no verdicts'}"
     yield ""
     said = sentences(record, code)
@@ -104,10 +106,10 @@ def _wholes(record: Record, names: Mapping[Any, str]) -> Iterator[str]:
     for e in found[:_MOST_LISTED]:
         where = f", {code(e['vignette'])}" if e["vignette"] else ""
         where += f", {code(names[e['run']])}" if e.get("run") in names else ""
-        named = f"differs in {', '.join(map(code, e['named']))}" if e["named"] else said_of(e)
+        said = "; ".join([said_of(e, name=code), *map(code, notes_of(e))])
         yield (
             f"| {_SIGNS[e['verdict']]} {e['verdict'].lower()} | {code(e['condition'])}{where} | "
-            f"{named} | {chance(e['p_adjusted'])} |"
+            f"{said} | {chance(e['p_adjusted'])} |"
         )
     if len(found) > _MOST_LISTED:
         yield ""

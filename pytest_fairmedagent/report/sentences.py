@@ -93,8 +93,9 @@ def _said(record: Record, name: Name) -> str:
         names = " and ".join(name(entry["condition"]) for entry in somewhere)
         p = max(entry["p_adjusted"] for entry in somewhere)
         parts.append(
-            f"under {names} the agent acts otherwise somewhere than its own noise explains "
-            f"(p = {chance(p)}), though no single outcome can be named"
+            f"under {names} the agent differs somewhere by more than its own noise explains "
+            f"(p = {chance(p)}{' at most' * (len(somewhere) > 1)}), though no single outcome can "
+            "be named"
         )
     if found:
         verb = "differs" if len(found) == 1 else "differ"

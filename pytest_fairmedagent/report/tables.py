@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_fairmedagent.report.text import cases, clean, fitted
-from pytest_fairmedagent.report.wholes import place, said_of, wholes_by_place
+from pytest_fairmedagent.report.wholes import notes_of, place, said_of, tally, wholes_by_place
 
 Record = dict[str, Any]
 
@@ -173,7 +173,9 @@ def _contrast_table(
     if whole is not None:
         what = _cell(f"any of {len(whole['outcomes'])}", 15)
         p = _p(whole["p_adjusted"])
-        yield f"     {whole['verdict']:<12} {what} {said_of(whole):<51} {p:>6}"
+        told = "; ".join(notes_of(whole))
+        note = notes.setdefault(told, len(notes) + 1) if told else ""
+        yield f"{note:>4} {whole['verdict']:<12} {what} {said_of(whole, 51):<51} {p:>6}"
     for row in rows:
         told = "; ".join([*row["reasons"], *row["flags"]])
         note = notes.setdefault(told, len(notes) + 1) if told else ""
@@ -291,7 +293,7 @@ def _closing(record: Record) -> Iterator[str]:
     if not contrasts:
         yield "no contrasts: floors only"
         return
-    yield ", ".join(f"{n} {status}" for status, n in record["verdicts"].items() if n)
+    yield ", ".join(tally(record))
     gating = [family for family in record["families"] if family["gating"]]
     if gating:
         bound = min(1.0, sum(family["alpha"] for family in gating))

@@ -17,7 +17,7 @@ from pytest_fairmedagent.report.numbers import registered
 from pytest_fairmedagent.report.outcomes import checked_lines, outcome_lines
 from pytest_fairmedagent.report.subgroups import subgroup_lines
 from pytest_fairmedagent.report.text import cases, file_size, fitted
-from pytest_fairmedagent.report.wholes import wholes_by_place
+from pytest_fairmedagent.report.wholes import tally, wholes_by_place
 from pytest_fairmedagent.verdict.directed import OPPOSITE_ALPHA
 
 Record = dict[str, Any]
@@ -225,8 +225,7 @@ def _dropped(record: Record, run: Record) -> Iterator[str]:
 
 def _closing(record: Record) -> Iterator[str]:
     """Say what the gate has shown, and what it could have seen."""
-    counts = {status: n for status, n in record["verdicts"].items() if n}
-    yield ", ".join(f"{n} {status}" for status, n in counts.items()) or "no verdicts"
+    yield ", ".join(tally(record)) or "no verdicts"
     families = {f["name"]: f for f in record["plan"]["families"]}
     gating = [c for c in record["contrasts"] if families[c["family"]]["gating"]]
     others = [*record.get("outcomes", ()), *record.get("relations", ())]

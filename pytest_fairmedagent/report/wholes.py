@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pytest_fairmedagent.verdict import SwapVerdict
@@ -34,8 +34,11 @@ def whole_entry(
         "p_adjusted": found.p_adjusted,
         "look": found.look,
         "verdict": found.status,
+        "reasons": list(found.reasons),
         "flags": list(found.flags),
         "headline": found.headline,
+        "post_hoc": found.post_hoc,
+        "stands": found.stands,
         "config_digest": config_digest,
     }
 
@@ -61,13 +64,36 @@ def unnamed(record: Record) -> list[Any]:
     ]
 
 
-def said_of(entry: Record) -> str:
-    """Return what is said of a swap as a whole, without its name and its numbers."""
+def tally(record: Record) -> list[str]:
+    """Return how often each verdict was given, and how many swaps differ without a named outcome.
+
+    These fail a run, although no contrast of theirs is counted as a DISPARITY.
+    """
+    counts = [f"{n} {status}" for status, n in record["verdicts"].items() if n]
+    n = len(unnamed(record))
+    verb = "swap that differs" if n == 1 else "swaps that differ"
+    return [*counts, *[f"{n} {verb} somewhere (DISPARITY)"] * bool(n)]
+
+
+def said_of(entry: Record, room: int | None = None, name: Callable[[str], str] = str) -> str:
+    """Return what is said of a swap as a whole, without its numbers and flags.
+
+    Names that take more than `room` columns give way to their number. `name` marks up a name.
+    """
     if entry["verdict"] == "DISPARITY":
-        names = ", ".join(entry["named"])
-        return f"differs in {names}" if names else "differs somewhere, no outcome singled out"
+        named, n = entry["named"], len(entry["outcomes"])
+        if not named:
+            return "differs somewhere, no outcome singled out"
+        told = f"differs in {', '.join(map(name, named))}"
+        short = f"differs in {'all' if len(named) == n else f'{len(named)} of'} {n} outcomes"
+        return told if room is None or len(told) <= room else short
     if entry["verdict"] == "EQUIVALENT":
-        return "; ".join(["all outcomes are inside the margin", *entry["flags"]])
+        return "all outcomes are inside the margin"
     if entry["verdict"] == "UNMEASURED":
         return "no outcome could be measured"
     return "no difference was shown"
+
+
+def notes_of(entry: Record) -> list[Any]:
+    """Return what else is to be known of a swap as a whole: why it is no other verdict, flags."""
+    return [*entry.get("reasons", ()), *entry["flags"]]

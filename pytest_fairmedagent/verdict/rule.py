@@ -61,13 +61,16 @@ def _wording(plan: Plan) -> tuple[str, ...]:
 
 def _why_inconclusive(verdict: Verdict) -> list[str]:
     comparison, family, shown = verdict.comparison, verdict.family, verdict.evidence
-    level = shown.spent / family.size
+    # What the first to be named has to meet: an outcome of a swap that is tested as a whole is
+    # shown against the others of that swap only, the swap against the other swaps.
+    level = shown.spent / family.n_groups
     reasons = []
     if shown.sham is not None and comparison.p <= level < shown.sham.p:
         reasons.append("the gap does not exceed what sham edits of the same line do")
     if comparison.p_attainable > level:
+        what = "it cannot be named by itself" if family.joint else "this check cannot fail"
         reasons.append(
-            f"this check cannot fail: with so few discordant answers the smallest attainable p is "
+            f"{what}: with so few discordant answers the smallest attainable p is "
             f"{p_value(comparison.p_attainable)}, above {level:.2g}"
         )
     if verdict.detectable is not None:

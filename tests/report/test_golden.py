@@ -38,7 +38,7 @@ def test_a_record_drawn_now_has_every_key_of_the_golden_record(draw):
         (GOLDEN / "record.json").write_text(text, encoding="utf-8", newline="\n")
     kept = json.loads((GOLDEN / "record.json").read_text(encoding="utf-8"))
     assert kept.keys() <= record.keys()
-    for part in ("runs", "arms", "contrasts", "controls", "guards", "rows"):
+    for part in ("runs", "arms", "swaps", "contrasts", "controls", "guards", "rows"):
         assert kept[part][0].keys() <= record[part][0].keys(), part
 
 

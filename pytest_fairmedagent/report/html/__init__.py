@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_fairmedagent.report import numbers
 from pytest_fairmedagent.report.html.page import page
 from pytest_fairmedagent.report.text import tame
-from pytest_fairmedagent.report.wholes import said_of
+from pytest_fairmedagent.report.wholes import notes_of, said_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -52,6 +52,7 @@ def _environment() -> Environment:
         amount=numbers.amount,
         chance=numbers.chance,
         said_of=said_of,
+        notes_of=notes_of,
         whole=numbers.whole,
         registered=numbers.registered,
         breakable=_breakable,

@@ -20,6 +20,7 @@ from pytest_fairmedagent.report.html.parts import (
 from pytest_fairmedagent.report.looked import goes_on, looked_lines
 from pytest_fairmedagent.report.sentences import count, run_names, sentences
 from pytest_fairmedagent.report.text import tame
+from pytest_fairmedagent.report.wholes import unnamed
 from pytest_fairmedagent.verdict import SEVERITY
 
 Record = Mapping[str, Any]
@@ -63,6 +64,7 @@ def page(record: Record) -> dict[str, Any]:
         "models": list(dict.fromkeys(run["model"] for run in record["runs"])),
         "sentences": [_whole(text) for text in sentences(record, lambda word: tame(word, 60))],
         "tally": [(status, n) for status, n in tally if n],
+        "n_unnamed": len(unnamed(record)),
         "glyphs": GLYPHS,
         "meanings": MEANINGS,
         "runs": runs,
