@@ -31,10 +31,10 @@ BROKEN = -1  # the node of a mutant that cannot be imported: a check of the benc
 UNUSED = ("randomly", "cacheprovider", "xdist", "rerunfailures", "hypothesispytest")
 SEED, CPU_S, WALL_S = 12, 60, 240
 
+RULE = ("rule", "family", "chains", "swaps", "missing", "flags", "obstacles")
 ROOMS = {
     "rule": (
-        [f"verdict/{name}.py" for name in "rule family chains swaps missing flags obstacles".split()]
-        + ["relations/joint.py"],
+        [f"verdict/{name}.py" for name in RULE] + ["relations/joint.py"],
         ["test_rule.py", "test_verdict.py", "test_swaps.py", "test_outcomes.py"],
     ),
     "guards": (["relations/guards.py", "relations/copies.py"], ["test_guards.py"]),
@@ -106,9 +106,8 @@ def changes(node: ast.AST) -> Iterator[Change]:
             yield put_at(node.ifs, i, ast.Constant(True))
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NAMES:
         yield put(node.func, "id", NAMES[node.func.id])
-    elif isinstance(node, ast.Return) and node.value is not None:
-        if ast.unparse(node.value) != "None":
-            yield put(node, "value", ast.Constant(None))
+    elif isinstance(node, ast.Return) and ast.unparse(node) not in ("return", "return None"):
+        yield put(node, "value", ast.Constant(None))
     for body in (getattr(node, "body", None), getattr(node, "orelse", None)):
         for i, statement in enumerate(body if isinstance(body, list) else ()):
             called = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
@@ -168,7 +167,7 @@ class Instead(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.name = "pytest_fairmedagent." + file.removesuffix(".py").replace("/", ".")
         self.tree = tree
 
-    def find_spec(self, fullname: str, path: object, target: object = None):  # noqa: ANN201
+    def find_spec(self, fullname: str, path: object, target: object = None):
         if fullname != self.name:
             return None
         return importlib.util.spec_from_file_location(fullname, self.path, loader=self)
@@ -251,12 +250,8 @@ def main() -> None:
     rooms = [a for a in sys.argv[1:] if a in ROOMS] or list(ROOMS)
     n = next((int(a) for a in sys.argv[1:] if a.isdigit()), 100)
     # What is slow to load and is none of ours is loaded once, before the forks.
-    import numpy.random
-    import pydantic
-    import pytest
-    import scipy.special
-    import scipy.stats  # noqa: F401
-
+    for name in ("numpy.random", "pydantic", "pytest", "scipy.special", "scipy.stats"):
+        importlib.import_module(name)
     assert not any(name.startswith("pytest_fairmedagent") for name in sys.modules)
     parts = {}
     if RESULTS.exists():
