@@ -315,6 +315,20 @@ class TestCopies:
         guards = check_guards(ReplicateTable(rows, "d"), self.plan, VIGNETTES)
         assert not any(t.guard == "copies" for t in guards.rejecting)
 
+    @pytest.mark.parametrize(("characters", "found"), [(40, True), (41, False)])
+    def test_a_text_that_does_not_tell_draws_apart_says_they_are_no_copies(self, characters, found):
+        # Two answers a case, told apart by two numbers; their text is one in every other case.
+        rng, rows = random.Random(3), {}
+        for place, (v, c) in enumerate(itertools.product(VIGNETTES, ("reference", "swap"))):
+            texts = ("a" * characters, "a" if place // 2 % 2 else "a" * characters)
+            stored = [
+                {"triage": {"urgency_score": rng.random(), "other": rng.random(), "why": text}}
+                for text in texts
+            ]
+            rows[v, c] = [Trajectory(rng.choice(stored)) for _ in range(R)]
+        guards = check_guards(ReplicateTable(rows, "d"), self.plan, VIGNETTES)
+        assert of(guards, "copies")["swap", ""].rejects == found
+
     def test_incomplete_draws_and_absent_fields_are_no_answers(self):
         table = with_text(2, stored=2)
         rows = {
@@ -332,6 +346,7 @@ class TestCopies:
         plan = Plan((replace(self.plan.families[0], vignettes=vignettes),), "reference")
         found = of(check_guards(ReplicateTable(rows, "d"), plan, vignettes), "copies")
         assert len(found) >= 20
+        assert min(test.p for test in found.values()) == 1 / (1 + 200 * len(arms))
         assert any(test.rejects for test in found.values())
 
 

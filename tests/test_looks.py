@@ -28,6 +28,9 @@ from pytest_fairmedagent.verdict.looks import (
     earlier,
     earlier_of,
     looks_now,
+    minded,
+    minded_relation,
+    minded_swap,
     registered,
     rule,
     spends,
@@ -35,6 +38,9 @@ from pytest_fairmedagent.verdict.looks import (
     together,
     with_wholes,
 )
+from pytest_fairmedagent.verdict.relation import RelationVerdict
+from pytest_fairmedagent.verdict.result import Verdict
+from pytest_fairmedagent.verdict.swaps import SwapVerdict
 
 CASES = ("v1", "v2", "v3")
 ACTIONS = ("admission", "referral")
@@ -355,6 +361,64 @@ class TestRule:
         for status in (DISPARITY, EQUIVALENT, IDENTICAL, INCONCLUSIVE, UNMEASURED):
             found = self.rule(status, NOTHING)
             assert (found.status, found.reason, found.flags, found.post_hoc) == (status, "", (), 0)
+
+
+class TestMinded:
+    """What was said before is written into a verdict, and its own words stay beside it."""
+
+    looked = Looked("f", 2, 2, 0.05, 0.025, 0.075, (4,))
+    red = replace(TestRule.red, families=(looked,))
+    own = Verdict(INCONCLUSIVE, BLACK, FAMILY, None, None, 2, 0.5, None, ("why",), ("flag",))
+    whole = SwapVerdict(INCONCLUSIVE, 0.2, 0.4, (own,), ("why",), ("note",))
+    relation = RelationVerdict(INCONCLUSIVE, BLACK, FAMILY, "mine", 0.2, 0.4, reasons=("why",))
+    of_whole = replace(TestRule.red.stands[0], contrast=WHOLE)
+
+    def test_a_contrast(self):
+        found = minded(self.own, self.red)
+        reason = rule(INCONCLUSIVE, FAMILY, BLACK, self.red).reason
+        assert (found.status, found.reasons, found.stands) == (DISPARITY, (reason,), reason)
+        assert (found.flags, found.looked, found.post_hoc) == (("flag",), self.looked, False)
+        after = minded(replace(self.own, status=EQUIVALENT), TestRule.after)
+        assert (after.status, after.post_hoc, after.stands) == (INCONCLUSIVE, True, "")
+        assert after.reasons[0].startswith("post hoc")
+        [_, flag] = minded(self.own, TestRule.passed).flags
+        assert "is not upheld" in flag
+        assert minded(self.own, NOTHING) == self.own
+
+    def test_a_swap_as_a_whole(self):
+        found = minded_swap(self.whole, Earlier(True, stands=(self.of_whole,)))
+        assert (found.status, found.post_hoc, found.notes) == (DISPARITY, False, ("note",))
+        assert found.reasons == (found.stands,) != ("",)
+        before = Earlier(True, post_hoc=(Afterwards(WHOLE, "plan"),))
+        after = minded_swap(replace(self.whole, status=DISPARITY), before)
+        assert (after.status, after.post_hoc, after.stands) == (INCONCLUSIVE, True, "")
+        assert after.reasons[0].startswith("post hoc")
+        before = Earlier(True, passed=(replace(self.of_whole, status=EQUIVALENT),))
+        assert len(minded_swap(self.whole, before).notes) == 2
+        # What is known of an outcome is nothing that is known of its swap.
+        assert minded_swap(self.whole, TestRule.red) == self.whole
+
+    def test_a_relation_of_the_user_s_own(self):
+        found = minded_relation(self.relation, self.red)
+        reason = rule(INCONCLUSIVE, FAMILY, BLACK, self.red).reason
+        assert (found.status, found.reasons, found.looked) == (DISPARITY, (reason,), self.looked)
+        [why, flag] = minded_relation(self.relation, TestRule.passed).reasons
+        assert (why, "is not upheld" in flag) == ("why", True)
+        assert minded_relation(replace(self.relation, status=DISPARITY), TestRule.after).post_hoc
+        assert minded_relation(self.relation, NOTHING) == self.relation
+
+
+def test_what_is_said_of_one_contrast_is_not_said_of_another():
+    other = replace(BLACK, action="referral")
+    for before in (TestRule.after, TestRule.passed):
+        found = rule(INCONCLUSIVE, FAMILY, other, before)
+        assert (found.post_hoc, found.flags) == (False, ())
+
+
+def test_of_looks_with_one_number_the_first_part_s_is_shown():
+    first = Looked("f", 2, 4, 0.05, 0.025, 0.075, (2,))
+    parts = [Earlier(True, (first,)), Earlier(True, (replace(first, before=(3,)),))]
+    assert together(parts).families == (first,)
 
 
 def test_looks_without_end_spend_less_than_twice_alpha_and_never_nothing():

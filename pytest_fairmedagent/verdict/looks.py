@@ -193,10 +193,10 @@ def claim_of(plan: Plan, contrast: Contrast, keys: Keys) -> Claim:
     draws = of(contrast.swap)
     terms = {
         "draws": [draws, *(of(condition) for condition in (plan.reference, *plan.controls))],
-        "controls": [plan.identical, plan.shams, getattr(plan, "pooled", False)],
+        "controls": [plan.identical, plan.shams, plan.pooled],
         "outcome": [contrast.action, own.get(contrast.action, "")],
         "family": [family.size, len(family.swaps), sorted(family.actions), family.relation],
-        "rule": [family.alpha, family.gating, getattr(family, "minimum_gap", 0.0)],
+        "rule": [family.alpha, family.gating, family.minimum_gap],
         "margin": family.margin_of(contrast.action),
     }
     text = json.dumps(terms, sort_keys=True)
