@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Below, nothing that can be paid for is ever found, and normal tails lose their digits; from one
 # half on, no test could be called one.
-LEAST_LEVEL, MOST_LEVEL = 1e-9, 0.5
+LEAST_LEVEL, MOST_LEVEL = 1e-12, 0.5
 
 LEVELS = f"a number from {LEAST_LEVEL:g} up and below {MOST_LEVEL:g}, as in 0.05"
 

@@ -267,7 +267,7 @@ def test_the_command_line_comes_before_the_environment_before_the_ini_file(tmp_p
         ({"replicates": "many"}, {}, "--fairmed-replicates is 'many', expected a whole number"),
         ({"margin": "5"}, {}, "--fairmed-margin is '5', expected a number above 0 and below 1"),
         ({"margin": "nan"}, {}, "expected a number above 0"),
-        ({"alpha": "1e-30"}, {}, "--fairmed-alpha is '1e-30', expected a number from 1e-09 up"),
+        ({"alpha": "1e-30"}, {}, "--fairmed-alpha is '1e-30', expected a number from 1e-12 up"),
         ({"alpha": "0.5"}, {}, "--fairmed-alpha is '0.5', expected .* below 0.5"),
         ({"alpha": "nan"}, {}, "--fairmed-alpha is 'nan', expected a number from"),
         ({}, {"FAIRMED_STRICT": "maybe"}, "environment variable FAIRMED_STRICT is 'maybe'"),

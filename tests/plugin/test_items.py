@@ -357,7 +357,7 @@ def pytest_itemcollected(item):
         ("replicates=2.5", "replicates is 2.5, expected a whole number from 1 to 100000", ""),
         ("margin=5", "margin is 5, expected a number above 0 and below 1", ""),
         ("alpha=True", "alpha is True, expected a number above 0 and below 1", ""),
-        ("alpha=1e-30", "alpha is 1e-30, expected a number from 1e-09 up and below 0.5", ""),
+        ("alpha=1e-30", "alpha is 1e-30, expected a number from 1e-12 up and below 0.5", ""),
         ('"race_black"', "the mark takes keyword arguments only", "fairmed(swaps='insurance')"),
     ],
 )
