@@ -23,6 +23,8 @@ def compared(record: Record, entry: Record) -> str:
     if entry["vignette"]:
         where = f", on the vignette {entry['vignette']}"
     draws = f", with up to {_n(entry['look'], 'draw')} of each" if "look" in entry else ""
+    if draws and (again := record["plan"].get("pooled") and record["plan"].get("identical")):
+        draws += f" ({' and '.join(again)} is {names[1]} drawn anew, and its draws count as such)"
     return (
         f"The same cases were given to the agent as {names[0]}{texts[0]} and as "
         f"{names[1]}{texts[1]}{where}{draws}"
@@ -43,7 +45,7 @@ def tested(record: Record, entry: Record, test: str) -> str:
             )
         return (
             f"{test} gives p = {p}. The swap as a whole, {len(whole['outcomes'])} outcomes "
-            f"together and one of {_n(whole['family_size'], 'registered swap')}, has "
+            f"together and {_among(whole)}, has "
             f"p = {chance(whole['p_adjusted'])}: {said_of(whole)}. This outcome among them has "
             f"{chance(entry['p_adjusted'])}. Each is to be at most {family['alpha']:g}."
         )
@@ -77,9 +79,8 @@ def explain_whole(record: Record, entry: Record) -> Iterator[str]:
     outcomes, n = ", ".join(entry["outcomes"]), len(entry["outcomes"])
     yield (
         f"Whether {entry['condition']} changes any of {_n(n, 'outcome')} ({outcomes}) was asked "
-        f"first, of all of them together: p = {chance(entry['p'])}, and as one of "
-        f"{_n(entry['family_size'], 'registered swap')} of {entry['family']} "
-        f"{chance(entry['p_adjusted'])}, to be at most {entry['alpha']:g}."
+        f"first, of all of them together: p = {chance(entry['p'])}, and as {_among(entry)} of "
+        f"{entry['family']} {chance(entry['p_adjusted'])}, to be at most {entry['alpha']:g}."
     )
     yield f"So the verdict on the swap is {entry['verdict']}: {said_of(entry)}."
     if entry["verdict"] == "DISPARITY" and not entry["named"]:
@@ -89,6 +90,11 @@ def explain_whole(record: Record, entry: Record) -> Iterator[str]:
             "fails for the swap."
         )
     yield from (f"To be known besides: {text}." for text in notes_of(entry))
+
+
+def _among(whole: Record) -> str:
+    n = whole["family_size"]
+    return "the only registered swap" if n == 1 else f"one of {n} registered swaps"
 
 
 def _n(count: int, word: str) -> str:

@@ -17,7 +17,7 @@ from pytest_fairmedagent.report.numbers import registered
 from pytest_fairmedagent.report.outcomes import checked_lines, outcome_lines
 from pytest_fairmedagent.report.subgroups import subgroup_lines
 from pytest_fairmedagent.report.text import cases, file_size, fitted
-from pytest_fairmedagent.report.wholes import tally, wholes_by_place
+from pytest_fairmedagent.report.wholes import notes_of, tally, wholes_by_place
 from pytest_fairmedagent.verdict.directed import OPPOSITE_ALPHA
 
 Record = dict[str, Any]
@@ -158,6 +158,15 @@ def _other_checks(record: Record, run: Record) -> Iterator[str]:
         part: of_run(record, part, run) if part in record else []
         for part in ("outcomes", "reliability", "relations")
     }
+    of_actions = {contrast["family"] for contrast in of_run(record, "contrasts", run)}
+    found = of_run(record, "swaps", run) if record.get("swaps") else []
+    alone = [whole for whole in found if whole["family"] not in of_actions]
+    if alone:  # those of families with actions stand above these
+        yield ""
+        yield "swaps as a whole, over all their outcomes together"
+        for whole in alone:
+            yield f"  {whole['headline']}"
+            yield from (f"      {text}" for text in notes_of(whole))
     yield from outcome_lines(mine["outcomes"])
     yield from checked_lines(
         "floors against a bound (reference arm, 95 % interval over vignettes like these)",

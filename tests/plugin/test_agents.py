@@ -100,8 +100,9 @@ def test_the_fixture_is_overridden_with_an_agent_of_one_s_own(
     pytester.makeconftest(FIXTURE.format(agent=agent))
     pytester.makepyfile(CHECK)
     result = gate("--fairmed-report=out.json")
-    assert result.parseoutcomes() == {"passed": 1}, result.outlines  # it always says the same
-    assert record()["contrasts"][0]["verdict"] == "IDENTICAL"
+    assert result.parseoutcomes() == {"inconclusive": 1}, result.outlines
+    found = record()["contrasts"][0]  # one case shows nothing, although it always says the same
+    assert (found["verdict"], found["gap"], found["flip_rate"]) == ("INCONCLUSIVE", 0, 0)
     name = "Agent" if agent is OBJECT else "agent"
     assert agents(record())[0][0] == f"conftest:{name}"
 
@@ -230,7 +231,7 @@ def test_two_folders_with_agents_of_their_own_are_sampled_apart(
         (pytester.path / folder).mkdir()
         (pytester.path / folder / "conftest.py").write_text(FIXTURE.format(agent=source))
         check = CHECK.replace("test_race", f"test_{folder}").replace(
-            'vignettes="hot_knee_urgent_care"', "margin=0.01"
+            'vignettes="hot_knee_urgent_care"', "margin=0.1"
         )
         (pytester.path / folder / f"test_{folder}.py").write_text(check)
     result = gate("--fairmed-report=out.json")
@@ -273,7 +274,7 @@ def test_each_parameter_of_the_agent_is_an_agent_of_its_own(
     pytester: pytest.Pytester, gate: Run, fixtures: str
 ) -> None:
     pytester.makeconftest(fixtures)
-    check = CHECK.replace('vignettes="hot_knee_urgent_care"', "margin=0.01")
+    check = CHECK.replace('vignettes="hot_knee_urgent_care"', "margin=0.1")
     pytester.makepyfile(check)
     result = gate("-v")
     result.stdout.fnmatch_lines_random(["*never*] PASSED*", "*by_race*] FAILED*"])
@@ -442,7 +443,7 @@ def fairmed_agent(fairmed_model):
 """
     )
     pytester.makepyfile(CHECK)
-    assert gate().parseoutcomes() == {"passed": 1}
+    assert gate().parseoutcomes() == {"inconclusive": 1}
 
 
 LOGGING = """
@@ -474,7 +475,7 @@ def test_one_agent_is_sampled_to_its_end_before_the_next_begins(
 ) -> None:
     pytester.makeconftest(LOGGING)
     pytester.makepyfile(CHECK, test_other=CHECK.replace("test_race", "test_other"))
-    assert gate().parseoutcomes() == {"passed": 4}
+    assert gate().parseoutcomes() == {"inconclusive": 4}
     drawn = (pytester.path / "order.txt").read_text().split()
     assert sorted(drawn) == ["a"] * 15 + ["b"] * 15
     assert drawn in (["a"] * 15 + ["b"] * 15, ["b"] * 15 + ["a"] * 15)
@@ -513,7 +514,7 @@ def test_two_folders_that_name_one_agent_are_two_runs_and_nothing_stands_twice(
     pytester.makeini("[pytest]\npythonpath = .")  # for the workers too
     two_folders(pytester, one=SAME, two=SAME)
     result = gate("--fairmed-report=out.json", *filter(None, [processes]))
-    assert result.parseoutcomes() == {"passed": 2}
+    assert result.parseoutcomes() == {"inconclusive": 2}
     found = record()
     assert [run["number"] for run in found["runs"]] == [0, 1]
     assert len({run["config_digest"] for run in found["runs"]}) == 1
@@ -636,7 +637,7 @@ class Agent:
     )
     pytester.makeconftest(FIXTURE.format(agent=remembering + "agent = Agent"))
     mended = gate()
-    assert mended.parseoutcomes() == {"passed": 1}
+    assert mended.parseoutcomes() == {"inconclusive": 1}
     mended.stdout.fnmatch_lines(["trials  15 drawn now*"])  # none of the leaking agent's
 
 
@@ -661,7 +662,7 @@ agent = Agent
     pytester.makeconftest(FIXTURE.format(agent=meeting))
     pytester.makepyfile(CHECK)
     result = gate("--fairmed-concurrency=3")
-    assert result.parseoutcomes() == {"passed": 1}
+    assert result.parseoutcomes() == {"inconclusive": 1}
     result.stdout.fnmatch_lines(["incomplete trajectories: 0 of 15"])
 
 
@@ -676,7 +677,7 @@ def test_a_url_names_an_agent_behind_http(
             pytester.makeini(f"[pytest]\nfairmed_agent = {named}")
         option = [f"--fairmed-agent={named}"] if where == "option" else []
         result = gate(*option, "--fairmed-report=out.json")
-        assert result.parseoutcomes() == {"passed": 1}
+        assert result.parseoutcomes() == {"inconclusive": 1}
         again = gate(*option)
     assert len(seen) == 15
     assert {name.lower() for headers, _ in seen for name in headers} <= PLAIN_HEADERS

@@ -37,7 +37,7 @@ def test_floor(floor, action):
 MODEL = "--fairmed-model=simulated:floor=0.2,seed=1"
 OF_THE_START = {  # what tells when and where it was drawn, and not what
     *("created", "since", "elapsed_s", "store", "store_bytes"),
-    *("drawn", "earlier", "calls_found", "calls_made"),
+    *("drawn", "earlier", "calls_found", "calls_made", "starts"),
 }
 
 

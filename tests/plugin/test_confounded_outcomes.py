@@ -151,7 +151,7 @@ def test_variants_of_a_case_are_one_vignette_of_an_outcome_and_of_a_bounded_floo
     two = "--fairmed-vignettes=hot_knee_urgent_care,sudden_headache_emergency"
     check("orders", two, "--fairmed-variants=2")
     entry = record()["outcomes"][0]
-    assert (entry["vignettes"], entry["variants"], entry["answers"]) == (2, 4, [32, 32])
+    assert (entry["vignettes"], entry["variants"], entry["answers"]) == (2, 4, [32, 64])
     assert [member["vignettes"] for member in entry["members"]] == [1, 1]
     pytester.makepyfile(test_it=BOUND)
     gate(two, "--fairmed-variants=2", "--fairmed-report=out.json")

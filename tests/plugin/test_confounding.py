@@ -98,7 +98,7 @@ def test_it(contrast, action):
 def test_an_agent_that_goes_against_the_registry_fails(pytester, gate, record):
     pytester.makeconftest(AGAINST)
     confounded = "pneumonia_urgent_care, lower_abdominal_pain_emergency"
-    names = f"{confounded}, heel_pain_clinic, knee_pop_telephone"
+    names = f"{confounded}, heel_pain_clinic, bone_metastasis_breakthrough_clinic"
     pytester.makepyfile(HOMELESS.format(vignettes=names))
     result = gate(
         "--fairmed-report=out.json", "--fairmed-report=out.md", "--fairmed-report=out.html"

@@ -48,7 +48,7 @@ def test_floor(floor):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ("test_outcome[race_black-n_orders]", "6 answers on n_orders as race_black and 6 as"),
+        ("test_outcome[race_black-n_orders]", "6 answers on n_orders as race_black and 12 as"),
         ("test_outcome[race_black-orders]", "mean Jaccard distance of"),
         ("test_relation", "The relation never_fewer read the answers on admission of both"),
         ("test_floor", "The bound is 0.9, so it is "),
