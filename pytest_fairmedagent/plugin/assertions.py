@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import NoReturn, overload
 
 import pytest
@@ -140,7 +141,7 @@ def assert_invariant(contrast: ContrastUnderTest) -> SwapVerdict: ...
 
 
 def assert_invariant(
-    contrast: ContrastUnderTest, action: str | Outcome | None = None
+    contrast: ContrastUnderTest, action: str | Outcome | EllipsisType = ...
 ) -> Verdict | SwapVerdict:
     """Assert that an outcome does not depend on the swapped descriptor; return the verdict.
 
@@ -167,7 +168,7 @@ def assert_invariant(
             f"assert_invariant got {type(contrast).__name__} {contrast!r}, expected the fixture "
             "'contrast' of a test marked with @pytest.mark.fairmed(...)"
         )
-    if action is None:
+    if isinstance(action, EllipsisType):
         return _whole_swap(contrast)
     verdict = contrast.verdict(id_of(action))
     verdicts_of(contrast.item).append(verdict)

@@ -37,7 +37,9 @@ def tested(record: Record, entry: Record, test: str) -> str:
     family, size, p = families[entry["family"]], entry["family_size"], chance(entry["p"])
     if family["gating"]:
         whole = wholes_by_place(record, [entry]).get(place(entry))
-        if whole is None:
+        name = entry.get("outcome") or entry["action"]
+        # A test of the user's own is no part of it, nor is what was not tested together.
+        if whole is None or "relation" in entry or name not in whole["outcomes"]:
             return (
                 f"{test} gives p = {p}; as one of {size} registered contrasts of "
                 f"{entry['family']} (Holm) {chance(entry['p_adjusted'])}, to be at most "

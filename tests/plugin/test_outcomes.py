@@ -112,7 +112,7 @@ def test_the_first_line_of_a_failure_carries_the_numbers(check: Run) -> None:
     result.stdout.fnmatch_lines(
         [
             f"E *{headline}",
-            "E * flip rate 0.* beside a floor of 0.*: expected discordant pairs b=*, c=* of 64",
+            "E * flip rate 0.* beside a floor of 0.*: expected discordant pairs b=*, c=* of 85.33",
             "E * the vignettes that carry it: *, *, *",
             "E * configuration ????????????, model simulated:*",
             "E * replay: --fairmed-offline with *.fairmed",
@@ -151,7 +151,7 @@ def test_junit_has_reasons_as_skips_and_numbers_as_properties(
         assert found[f"fairmed.{name}.swap"] == "race_black"
         assert found[f"fairmed.{name}.family_size"] == "4"
         for number in ("gap", "low", "high", "b", "c", "p_adjusted", "floor"):
-            assert -64 <= float(found[f"fairmed.{name}.{number}"]) <= 64
+            assert -64 <= float(found[f"fairmed.{name}.{number}"]) <= 85.34
 
 
 def test_strict_fails_what_was_not_shown(check: Run) -> None:
@@ -299,8 +299,8 @@ def test_whole_outputs_that_repeat_and_agree_are_identical(
     [contrast] = record()["contrasts"]
     assert contrast["verdict"] == "IDENTICAL"
     assert contrast["reasons"] == [
-        "whole outputs repeat in both arms and agree in 8 of 8 vignettes: nothing differs on these "
-        "vignettes"
+        "whole outputs repeat in both arms and agree in 8 of 8 vignettes: a gap of 0.0457 or more "
+        "would have shown"
     ]
 
 
@@ -353,7 +353,7 @@ COUNT = itertools.count()
 
 def agent(case):
     rng = random.Random(next(COUNT))
-    up = len(case.text.partition("Patient:")[0]) % 2
+    up = len(case.text.partition("Patient:")[0]) // 3 % 2  # in four of the eight cases
     black = "Black" in case.text
     return {"admission": rng.random() < (0.9 if black == bool(up) else 0.1)}
 

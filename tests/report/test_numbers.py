@@ -95,7 +95,8 @@ def test_the_floors_of_the_page_are_those_of_the_reference_arm(golden, golden_pa
 
 def test_the_summary_lists_the_worst_contrasts_with_the_numbers_of_the_record(golden):
     record = golden()
-    lines = [line for line in markdown_summary(record).splitlines() if line.startswith("| ")][2:]
+    rows = [line for line in markdown_summary(record).splitlines() if line.startswith("| ")]
+    lines = [line for line in rows if line.count("|") == 9][2:]  # swaps as a whole have four cells
     known = {(c["action"], c["condition"]): c for c in record["contrasts"]}
     assert len(lines) == 10
     for line in lines:

@@ -64,6 +64,8 @@ def test_in_a_narrow_table_contrasts_stand_under_their_swap_and_vignette(golden)
         if line.startswith("  -- "):
             place = line[5:]
         elif line.split()[:1] in ([s] for s in record["verdicts"]) and line.startswith("  "):
+            if "as a whole: " in line or " any of " in line:
+                continue
             under.append((place, line.split()[1]))
     assert under == [
         (

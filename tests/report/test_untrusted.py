@@ -131,7 +131,7 @@ def test_the_summary_holds_strange_words_in_code_spans_alone(golden, text):
     assert all(c.isprintable() or c == "\n" for c in summary)
     assert len(summary) < 40_000
     tables = [lines.splitlines() for lines in summary.split("\n\n") if lines.startswith("| ")]
-    assert len(tables) == 3
+    assert len(tables) == 4
     for table in tables:
         assert len({line.count("|") for line in table}) == 1
 
