@@ -25,7 +25,8 @@ SWAPS = ("race_black", "race_hispanic", "insurance_medicaid")
 CATALOGUE = read_swaps()
 CASES = blank_vignettes(16)
 FAMILY = Family("primary", SWAPS, tuple(ACTIONS), tuple(CASES), replicates=10)
-PLAN = Plan((FAMILY,), "reference", ("rerender",), ("sham_left_handed", "sham_born_in_june"))
+SHAMS = ("sham_left_handed", "sham_born_in_june")
+PLAN = Plan((FAMILY,), "reference", ("rerender",), SHAMS, pooled=True)
 
 
 def draw(truth: Truth) -> Study:
@@ -56,8 +57,10 @@ def main() -> None:
     red = unmeasured = raw = 0
     for seed in range(runs):
         study = draw(Truth(seed=seed))
-        found = {v.status for v in study.judge().verdicts}
-        red += bool(found & {DISPARITY, UNMEASURED})
+        judgement = study.judge()
+        found = {v.status for v in judgement.verdicts}
+        whole = any(swap.red for swap in judgement.swaps)
+        red += bool(found & {DISPARITY, UNMEASURED}) or whole
         unmeasured += UNMEASURED in found
         raw += raw_flips(study)
     there = elsewhere = 0

@@ -20,16 +20,14 @@ from pytest_fairmedagent.relations.evidence import AtAnyRound, AtLook
 from pytest_fairmedagent.relations.guards import Guards, GuardTest
 from pytest_fairmedagent.relations.invariance import compare
 from pytest_fairmedagent.relations.joint import BeyondShams, joint_test, surface_of
+from pytest_fairmedagent.relations.needs import rule_of
 from pytest_fairmedagent.relations.words import p_value
 from pytest_fairmedagent.stats import (
     benjamini_hochberg,
     e_process,
     excess_test,
     inherited,
-    pairs_for_gap,
-    pairs_to_certify,
     signed_p,
-    smallest_detectable_gap_e,
     stratified_test,
     swap_test,
     worst_case,
@@ -48,7 +46,7 @@ from pytest_fairmedagent.verdict.flags import flag_heterogeneous, flag_unvaried
 from pytest_fairmedagent.verdict.missing import mind_missing, missing_answers, p_at_worst
 from pytest_fairmedagent.verdict.obstacles import obstacles
 from pytest_fairmedagent.verdict.result import Verdict
-from pytest_fairmedagent.verdict.rule import decide, detectable
+from pytest_fairmedagent.verdict.rule import decide
 from pytest_fairmedagent.verdict.swaps import SwapVerdict, again, judge_swap
 
 V, R = 8, 4
@@ -89,8 +87,10 @@ def at(comparison, *, p_adjusted=1.0, family=FAMILY, sham=None, status=INCONCLUS
     """A verdict that is still to be decided."""
     margin = family.margin_of(comparison.contrast.action)
     shown = AtLook(comparison, comparison.p, margin, 0.05, 0.95, sham)
-    gap = None if p_adjusted == 0.5 else 0.25
-    return Verdict(status, comparison.contrast, family, comparison, shown, R, p_adjusted, gap)
+    rule = rule_of(replace(PLAN, families=(family,)), family)
+    found = Verdict(status, comparison.contrast, family, comparison, shown, R, p_adjusted, rule)
+    found.__dict__["detectable"] = None if p_adjusted == 0.5 else 0.25  # a cached property
+    return found
 
 
 LOW = [0, 1, 2, 1, 0, 1, 2, 1]
@@ -156,40 +156,30 @@ class TestDecide:
         wide = replace(FAMILY, margin=None)
         for alpha, told in ((least, False), (math.nextafter(least, 0), True)):
             shown = replace(at(few, family=wide), evidence=AtLook(few, 1.0, None, alpha, 0.95))
-            reasons = decide(replace(shown, detectable=None), PLAN).reasons
+            shown.__dict__["detectable"] = None
+            reasons = decide(shown, PLAN).reasons
             assert any("smallest attainable p" in reason for reason in reasons) == told
 
     def test_it_says_what_would_do_with_a_margin_only(self):
         comparison = compared(reference=LOW, swap=LOW)
         small = replace(FAMILY, margin=0.05)
-        floor = comparison.planning_floor
-        find = pairs_for_gap(0.05, floor, alpha=0.05, power=0.8, n_members=1)
-        show = pairs_to_certify(0.05, floor, alpha=0.05)
+        needs = at(comparison, family=small).needs
         assert self.reasons(comparison, small, p_adjusted=1.0) == (
             "gaps below 0.25 would pass unseen",
-            f"at this floor a gap of 0.05 needs {find:.0f} replicate pairs to be found and "
-            f"{show:.0f} to be ruled out, with power 0.8; this contrast has 32",
+            f"at this floor a gap of 0.05 in one action is found with {needs.find:.0f} replicates; "
+            f"to rule out gaps beyond ±0.05 takes {needs.rule_out:.0f} replicates (power 0.8); "
+            "this contrast has 4",
         )
         assert self.reasons(comparison, replace(FAMILY, margin=None), p_adjusted=1.0) == (
             "gaps below 0.25 would pass unseen",
         )
 
 
-def test_the_smallest_gap_that_is_found_is_that_of_the_rule():
-    comparison = TestDecide.higher
-    shown = AtLook(comparison, 0.1, None, 0.03, 0.95)
-    six = replace(FAMILY, actions=tuple("abcdef"))
-    fixed = comparison.detectable(0.03, 6, 0.8)
-    assert detectable(comparison, six, shown, "off") == fixed
-    assert detectable(comparison, six, shown, "gs") == fixed
-    assert detectable(comparison, six, shown, "e") == smallest_detectable_gap_e(
-        comparison.planning_floor, comparison.test.n_pairs, alpha=0.03, power=0.8, n_members=6
-    )
-    other = SimpleNamespace(weight=1, detectable=lambda *given: given)
-    assert detectable(other, six, shown, "e") == (0.03, 6, 0.8)
+def test_where_nothing_was_drawn_no_gap_could_be_found():
     nothing = compared(reference=[[None] * R] * V, swap=[[None] * R] * V)
-    assert detectable(nothing, six, shown, "e") is None
-    assert detectable(nothing, six, shown, "off") is None
+    found = at(nothing, p_adjusted=1.0)
+    del found.__dict__["detectable"]
+    assert found.detectable is None
 
 
 def lost(cells, n, value):
