@@ -226,7 +226,10 @@ def test_a_plan_that_could_not_certify_is_refused_before_the_first_call(
     result = gate("--fairmed-profile=release")
     assert result.parseoutcomes() == {"errors": 1}
     result.stdout.fnmatch_lines(
-        ["PlanError: family *::test_race* could not be shown equivalent: *", "*replicates would do *"]
+        [
+            "PlanError: family *::test_race* could not be shown equivalent: *",
+            "*replicates would do *",
+        ]
     )
     assert calls(pytester) == set()
 

@@ -38,7 +38,7 @@ def test_each_vignette_is_drawn_in_n_renderings_and_stays_the_cluster(gate, pyte
         "sudden_headache_emergency-v3": "sudden_headache_emergency",
     }
     [contrast] = record()["contrasts"]
-    # Six variants x four draws against twice as many of the reference, with the re-render: 2 m n / N.
+    # Six variants x four draws, against eight of the reference with its re-render: 2 m n / (m + n).
     assert (contrast["pairs"], contrast["vignettes"], contrast["variants"]) == (32, 2, 6)
     digests = {v["digest"] for v in record()["vignettes"].values()}
     assert len(digests) == 6
